@@ -18,7 +18,16 @@ const report = (message, only_changes = false) => {
 
 const commands = {
   asset: c => { assets[c.key] = c.data; },
-  set_target: c => { viewer.controls.target.set(...c.value); viewer.controls.update(); },
+  set_target: c => {
+    const up = new THREE.Vector3(...c.up);
+    if (up.distanceTo(viewer.camera.up) > 1e-9) {  // the controls read it when they are made
+      viewer.camera.up.copy(up);
+      viewer.controls.dispose();
+      viewer.set_camera(viewer.camera);
+    }
+    viewer.controls.target.set(...c.value);
+    viewer.controls.update();
+  },
   realtime_rate: c => { element("rate").textContent = `real-time rate ${c.rate.toFixed(2)}`; },
   show_realtime_rate: c => { element("rate").style.display = c.show ? "block" : "none"; },
   set_environment_map: c => {
@@ -102,6 +111,8 @@ const handle = command => new Promise((done, failed) => {
   const act = commands[command.type] ?? builtin;
   if (command.type !== "set_object") done(act(command));
   else {
+    const node = viewer.scene_tree.find([...split(command.path), "<object>"]);
+    node.controllers.splice(0).forEach(each => node.folder.remove(each));  // or the client removes them twice
     viewer.set_object = (path, object) => {
       delete viewer.set_object;
       viewer.set_object(path, object);

@@ -22,6 +22,7 @@ __all__ = ["CameraFace", "first_place"]
 
 _DEFAULT_CAMERA = "/Cameras/default/rotated"
 _DEFAULT_POSITION = [0.0, 1.0, 3.0]  # in the client's world
+_Z_W = np.array([0.0, 0.0, 1.0])
 _MEDIA_TYPES = {".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp"}
 _R_WThree = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 
@@ -42,6 +43,8 @@ class CameraFace(DrawingFace):
                 "Meshcat.SetCamera() takes a Meshcat.PerspectiveCamera or a Meshcat.OrthographicCamera; given "
                 f"{camera!r}."
             )
+        if path == _DEFAULT_CAMERA:
+            self._has_perspective = isinstance(camera, PerspectiveCamera)
         self.set_object(path, camera_object(camera))
         # The client puts it at its origin, and has it look there.
         place = self._scene.get_at(f"{path}/<object>", "property position")
@@ -60,7 +63,8 @@ class CameraFace(DrawingFace):
             TypeError: the position is not three finite numbers.
         """
         p_WT = _position("SetCameraTarget", "target_in_world", target_in_world)
-        self._set_target(p_WT)
+        if self._has_perspective:
+            self._set_target(p_WT, _Z_W)
 
     def SetCameraPose(self, camera_in_world: ArrayLike, target_in_world: ArrayLike) -> None:
         """Puts the camera C at a place, from which it looks at a point T, with the z axis of W upwards.
@@ -76,7 +80,7 @@ class CameraFace(DrawingFace):
         p_WT = _position("SetCameraPose", "target_in_world", target_in_world)
         self.SetTransform("/Cameras/default", RigidTransform())
         self._set_position(_to_three(p_WC))
-        self._set_target(p_WT)
+        self._set_target(p_WT, _Z_W)
 
     def GetTrackedCameraPose(self) -> RigidTransform | None:
         """Returns the pose X_WC of the camera of the page that was last moved, z forward and y downwards.
@@ -107,10 +111,17 @@ class CameraFace(DrawingFace):
             xmax: at the right edge.
             ymin: at the lower edge, in Cz [m].
             ymax: at the upper edge.
+
+        Raises:
+            TypeError: the pose is none.
         """
-        self.SetTransform("/Cameras/default", X_WC)
+        if not isinstance(X_WC, RigidTransform):
+            raise TypeError(f"Meshcat.Set2dRenderMode(): X_WC must be a RigidTransform; given {X_WC!r}.")
+        p_WC, R_WC = X_WC.translation(), X_WC.rotation().matrix()
+        self.SetTransform("/Cameras/default", RigidTransform())
         self.SetCamera(OrthographicCamera(left=xmin, right=xmax, bottom=ymin, top=ymax))
-        self._set_position([0.0, 0.0, 0.0])
+        self._set_position(_to_three(p_WC))
+        self._set_target(p_WC + R_WC[:, 1], R_WC[:, 2])
         for path in ("/Background", "/Grid", "/Axes"):
             self.SetProperty(path, "visible", False)
 
@@ -119,7 +130,7 @@ class CameraFace(DrawingFace):
         self.SetTransform("/Cameras/default", RigidTransform())
         self.SetCamera(PerspectiveCamera())
         self._set_position(_DEFAULT_POSITION)
-        self._set_target(np.zeros(3))
+        self._set_target(np.zeros(3), _Z_W)
         for path in ("/Background", "/Grid", "/Axes"):
             self.SetProperty(path, "visible", True)
 
@@ -146,8 +157,12 @@ class CameraFace(DrawingFace):
     def _set_position(self, position: list[float]) -> None:
         self.SetProperty(f"{_DEFAULT_CAMERA}/<object>", "position", position)
 
-    def _set_target(self, p_WT: NDArray[np.float64]) -> None:
-        self._scene.set_other("target", encode({"type": "set_target", "value": _to_three(p_WT)}))
+    def _set_target(self, p_WT: NDArray[np.float64], up_W: NDArray[np.float64]) -> None:
+        """Has the camera look at T, with a direction upwards."""
+        command = {"type": "set_target", "value": _to_three(p_WT), "up": _to_three(up_W)}
+        self._scene.set_other("target", encode(command))
+
+    _has_perspective = True
 
 
 def first_place() -> Message:

@@ -174,7 +174,8 @@ def test_surfaces_have_holes_where_numbers_are_missing(meshcat: Meshcat) -> None
     content = object_at(meshcat, "surface")
     triangles = array_of(content["geometries"][0]["data"]["index"])
     corners = vertices_of(content)[triangles]
-    area = np.abs(np.cross(corners[:, 1, :2] - corners[:, 0, :2], corners[:, 2, :2] - corners[:, 0, :2])) / 2
+    (a, b), (c, d) = ((corners[:, i] - corners[:, 0])[:, :2].T for i in (1, 2))
+    area = np.abs(a * d - b * c) / 2
     assert len(triangles) == 12 and area.sum() == pytest.approx(6)
     np.testing.assert_array_equal(vertices_of(content)[:, 2], Z.ravel())
     Z[0, 0] = np.nan
@@ -304,6 +305,8 @@ def test_cameras_keep_their_place_and_look_where_they_are_told() -> None:
     }  # fmt: skip
     for path in ("/Background", "/Grid", "/Axes"):
         assert umsgpack.unpackb(meshcat._GetPackedProperty(path, "visible"))["value"] is False
+    meshcat.SetCameraTarget([7, 7, 7])  # does nothing without perspective
+    assert told("set_target") == [[0, 0, 0]] and told("position")[-1] == [0, 0, 1]
     meshcat.ResetRenderMode()
     (camera,) = (c["object"]["object"] for c in what_a_page_is_told(meshcat) if c["type"] == "set_object")
     assert camera["type"] == "PerspectiveCamera" and told("position")[-1] == [0, 1, 3]
