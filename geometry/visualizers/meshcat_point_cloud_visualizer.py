@@ -77,10 +77,11 @@ class MeshcatPointCloudVisualizer(LeafSystem):
         return self._pose
 
     def _draw(self, context: Context) -> None:
-        self._meshcat.SetObject(self._path, self._cloud.Eval(context), self._point_size, self._default_rgba)
+        time = float(cast_array([context.get_time()], float)[0])
+        cloud = self._cloud.Eval(context)
+        self._meshcat.SetObject(self._path, cloud, self._point_size, self._default_rgba, time_in_recording=time)
+        X_ParentCloud = RigidTransform()
         if self._pose.HasValue(context):
-            X_ParentCloud = self._pose.Eval(context).GetAsMatrix4()
-            self._meshcat.SetTransform(self._path, RigidTransform(cast_array(X_ParentCloud, float)))
-        else:
-            self._meshcat.SetTransform(self._path, RigidTransform())
+            X_ParentCloud = RigidTransform(cast_array(self._pose.Eval(context).GetAsMatrix4(), float))
+        self._meshcat.SetTransform(self._path, X_ParentCloud, time)
         self._demand.note_met()

@@ -36,6 +36,7 @@ from merganser.geometry.visualizers.params import OrthographicCamera, Perspectiv
 __all__ = [
     "camera_object",
     "cloud_object",
+    "finite_points",
     "line_object",
     "shape_object",
     "single_object",
@@ -241,14 +242,21 @@ def _positions(vertices: NDArray[Any]) -> Json:
     return {"type": "BufferGeometry", "data": {"attributes": {"position": attribute(vertices.astype(np.float32))}}}
 
 
-def cloud_object(cloud: PointCloud, point_size: float, rgba: Rgba) -> Json:
-    """The points of a cloud whose positions are finite, in their colors, if it has any."""
+def finite_points(cloud: PointCloud) -> tuple[NDArray[np.float32], NDArray[np.uint8] | None]:
+    """The points of a cloud whose positions are finite, shape [n, 3], and their colors, if it has any, shape [n, 3]."""
     xyzs = cloud.xyzs().T
-    finite = np.isfinite(xyzs).all(axis=1)
-    geometry = _positions(xyzs[finite])
+    finite = np.all(np.isfinite(xyzs), axis=1)
+    return xyzs[finite], cloud.rgbs().T[finite] if cloud.has_rgbs() else None
+
+
+def cloud_object(
+    points: NDArray[np.float32], colors: NDArray[np.uint8] | None, point_size: float, rgba: Rgba
+) -> Json:
+    """Points, shape [n, 3], in their colors, or all in one."""
+    geometry = _positions(points)
     material: Json = {"type": "PointsMaterial", **colored(rgba), "size": float(point_size)}
-    if cloud.has_rgbs():
-        geometry["data"]["attributes"]["color"] = attribute(cloud.rgbs().T[finite], normalized=True)
+    if colors is not None:
+        geometry["data"]["attributes"]["color"] = attribute(colors, normalized=True)
         material |= {**colored(Rgba()), "vertexColors": True}
     return single_object("Points", geometry, material)
 

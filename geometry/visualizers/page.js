@@ -56,7 +56,7 @@ const commands = {
 
 const bind_keys = (name, presses) => {
   Object.values(keys).forEach(bound => delete bound[name]);
-  for (const code in presses) (keys[code] ??= {})[name] = presses[code];
+  for (const code in presses) if (code) (keys[code] ??= {})[name] = presses[code];
 };
 document.addEventListener("keydown", event => {
   if (event.target.tagName !== "INPUT") Object.values(keys[event.code] ?? {}).forEach(press => press());

@@ -204,7 +204,7 @@ class Scene:
         """Removes it; `message` tells clients to do so."""
         with self._lock:
             if name in self._others:
-                del self._log[self._others.pop(name)]
+                self._drop(self._others.pop(name))
             if message is not None and self._clients:
                 self._put(self._others, f"remove {name}", Entry(message, is_removal=True))
 
@@ -303,7 +303,7 @@ class Scene:
     def _put(self, entries: dict[str, Any], name: str, entry: Entry) -> None:
         known = entries.get(name)
         if known is not None:
-            del self._log[known]
+            self._drop(known)
         entries[name] = entry
         entry.version = self._version + 1
         self._move_to_end(entry)
@@ -316,13 +316,17 @@ class Scene:
         for client in self._clients:
             client.wake()
 
+    def _drop(self, entry: Entry) -> None:
+        """Clients are no longer told; an interrupt may have dropped it before."""
+        self._log.pop(entry, None)
+
     def _link(self, block: PoseBlock) -> None:
         """Makes the block responsible for the transforms of its paths."""
         for row, path in enumerate(block.paths):
             entries = self._node(full_path(path)).entries
             known = entries.get("transform")
             if isinstance(known, Entry):
-                del self._log[known]
+                self._drop(known)
             elif known is not None and known[0] is not block:
                 known[0].remove_row(known[1])
             entries["transform"] = (block, row)
@@ -331,18 +335,18 @@ class Scene:
     def _forget(self, parent: _Node, name: str) -> None:
         """Removes the node of this name, and its entries; `<object>` is the object of the parent."""
         if name == _OBJECT and "object" in parent.entries:
-            del self._log[parent.entries.pop("object")]
+            self._drop(parent.entries.pop("object"))
         node = parent.children.pop(name, None)
         for entry in () if node is None else node.all_entries():
             if isinstance(entry, tuple):
                 entry[0].remove_row(entry[1])
             else:
-                del self._log[entry]
+                self._drop(entry)
 
     def _drop_removals(self) -> None:
         seen = min((client.sent for client in self._clients), default=self._version)
         for name in [name for name, e in self._others.items() if e.is_removal and e.version <= seen]:
-            del self._log[self._others.pop(name)]
+            self._drop(self._others.pop(name))
 
 
 def _transform(path: str, matrix: NDArray[np.float64]) -> Message:

@@ -16,7 +16,13 @@ from merganser.geometry.shapes import Mesh, Shape
 from merganser.geometry.visualizers.animation import kind_of_property
 from merganser.geometry.visualizers.encoding import encode
 from merganser.geometry.visualizers.face.parts import MeshcatParts
-from merganser.geometry.visualizers.objects import cloud_object, line_object, shape_object, triangles_object
+from merganser.geometry.visualizers.objects import (
+    cloud_object,
+    finite_points,
+    line_object,
+    shape_object,
+    triangles_object,
+)
 from merganser.geometry.visualizers.params import SideOfFaceToRender
 from merganser.geometry.visualizers.scene import full_path, joined_path
 from merganser.geometry.visualizers.sequence import Drawing
@@ -43,7 +49,14 @@ class DrawingFace(MeshcatParts):
     @overload
     def SetObject(self, path: str, shape: Shape, rgba: Rgba = ...) -> None: ...
     @overload
-    def SetObject(self, path: str, cloud: PointCloud, point_size: float = 0.001, rgba: Rgba = ...) -> None: ...
+    def SetObject(
+        self,
+        path: str,
+        cloud: PointCloud,
+        point_size: float = 0.001,
+        rgba: Rgba = ...,
+        time_in_recording: float | None = None,
+    ) -> None: ...
     @overload
     def SetObject(
         self,
@@ -53,6 +66,7 @@ class DrawingFace(MeshcatParts):
         wireframe: bool = False,
         wireframe_line_width: float = 1.0,
         side: SideOfFaceToRender = ...,
+        time_in_recording: float | None = None,
     ) -> None: ...
     def SetObject(self, path: str, *args: Any, **kwargs: Any) -> None:
         """Sets the object at a path, instead of the one that is there.
@@ -67,6 +81,7 @@ class DrawingFace(MeshcatParts):
             wireframe: whether only the edges of triangles are drawn.
             wireframe_line_width: of edges [pixels]; browsers may draw one pixel whatever it is.
             side: the sides from which triangles are seen.
+            time_in_recording: of clouds and surfaces; see above.
 
         Raises:
             TypeError: an argument has another type.
@@ -224,6 +239,7 @@ class DrawingFace(MeshcatParts):
         rgba: Rgba = _BLUE,
         wireframe: bool = False,
         wireframe_line_width: float = 1.0,
+        time_in_recording: float | None = None,
     ) -> None:
         """Draws a surface over a grid, as matplotlib's plot_surface; where a number is not finite is a hole.
 
@@ -235,6 +251,7 @@ class DrawingFace(MeshcatParts):
             rgba: the color.
             wireframe: whether only edges are drawn.
             wireframe_line_width: of edges [pixels].
+            time_in_recording: see above.
 
         Raises:
             RuntimeError: the arrays have different shapes, or not two dimensions.
@@ -251,9 +268,8 @@ class DrawingFace(MeshcatParts):
         triangles = triangles[is_there[triangles].all(axis=1)]
         points[~is_there] = 0.0
         color = _color("PlotSurface", rgba)
-        self.set_object(
-            path, triangles_object(points, triangles, color, _BOTH_SIDES, wireframe, wireframe_line_width)
-        )
+        content = triangles_object(points, triangles, color, _BOTH_SIDES, wireframe, wireframe_line_width)
+        self._draw(path, content, Drawing(points, triangles), time_in_recording)
 
     # ------------------------------------------------------------------ transforms and properties
 
@@ -365,8 +381,17 @@ class DrawingFace(MeshcatParts):
             return
         self.set_object(path, content)
 
-    def _set_cloud(self, path: str, cloud: PointCloud, point_size: float = 0.001, rgba: Rgba = _LIGHT) -> None:
-        self.set_object(path, cloud_object(cloud, point_size, _color("SetObject", rgba)))
+    def _set_cloud(
+        self,
+        path: str,
+        cloud: PointCloud,
+        point_size: float = 0.001,
+        rgba: Rgba = _LIGHT,
+        time_in_recording: float | None = None,
+    ) -> None:
+        points, colors = finite_points(cloud)
+        content = cloud_object(points, colors, point_size, _color("SetObject", rgba))
+        self._draw(path, content, Drawing(points, colors=colors), time_in_recording)
 
     def _set_mesh(
         self,

@@ -383,6 +383,16 @@ def test_pages_are_told_of_a_slider_with_the_value_that_it_has_now(meshcat: Mesh
 # ------------------------------------------------------------------ all else
 
 
+def test_names_of_the_viewers_are_those_of_the_geometry_too() -> None:
+    import merganser.geometry as geometry
+    from merganser.geometry import visualizers
+
+    assert set(visualizers.__all__) <= set(geometry.__all__)
+    assert all(getattr(geometry, name) is getattr(visualizers, name) for name in visualizers.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        _ = geometry.Nothing  # type: ignore[attr-defined]
+
+
 def test_copies_of_a_meshcat_are_the_same_one(meshcat: Meshcat) -> None:
     assert copy.copy(meshcat) is meshcat is copy.deepcopy(meshcat)
 

@@ -19,6 +19,7 @@ from viewer_clients import commands_of
 
 from merganser.framework.math import RigidTransform, RollPitchYaw
 from merganser.geometry import Box, Mesh, Meshcat, MeshcatAnimation, SurfaceTriangle, TriangleSurfaceMesh
+from merganser.geometry.perception import BaseField, Fields, PointCloud
 from merganser.geometry.visualizers.sequence import Drawing, Sequence
 
 TYPES = {0x12: "u1", 0x14: "<u2", 0x16: "<u4", 0x17: "<f4"}
@@ -268,6 +269,10 @@ def test_drawings_may_come_and_go_and_have_any_kind(meshcat: Meshcat) -> None:
         meshcat.SetLineSegments("arrows", np.zeros((3, 2)), np.full((3, 2), frame), time_in_recording=frame / 10)
         meshcat.SetTriangleMesh("mesh", frame * np.eye(3), [[0], [1], [2]], time_in_recording=frame / 10)
         meshcat.SetObject("surface", square, time_in_recording=frame / 10)
+        meshcat.PlotSurface("plot", *np.meshgrid([0, 1], [0, 1]), np.full((2, 2), frame), time_in_recording=frame / 10)
+        cloud = PointCloud(frame + 1, Fields(BaseField.kXYZs | BaseField.kRGBs))
+        cloud.mutable_xyzs()[:, 1:] = frame
+        meshcat.SetObject("cloud", cloud, time_in_recording=frame / 10)
     meshcat.PublishRecording()
     html = meshcat.StaticHtml()
     sequences = {each["path"]: decoded(each) for each in animation_in(html)["sequences"]}
@@ -276,7 +281,9 @@ def test_drawings_may_come_and_go_and_have_any_kind(meshcat: Meshcat) -> None:
     assert len(sequences["/drake/surface"]) == 3
     assert tracks_in(html)["/drake/line/<object>.sequenceFrame"]["times"].tolist() == [0, 3, 7]
     objects = {command["path"] for command in shown(html) if command["type"] == "set_object"}
-    assert objects == {"/drake/line", "/drake/arrows", "/drake/mesh", "/drake/surface"}  # what the drawings replace
+    assert [len(drawing[0]) for drawing in sequences["/drake/cloud"]] == [0, 3, 7]
+    names = ("line", "arrows", "mesh", "surface", "plot", "cloud")
+    assert objects == {f"/drake/{name}" for name in names}  # what the drawings replace
 
 
 def test_steps_are_exact_to_rounding_also_where_nothing_moves() -> None:
