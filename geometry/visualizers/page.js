@@ -4,6 +4,7 @@
 const viewer = new MeshCat.Viewer(document.getElementById("meshcat-pane")), THREE = MeshCat.THREE;
 const element = name => document.getElementById(name), split = path => path.split("/").filter(part => part);
 const assets = {}, keys = {}, reported = {};
+viewer.gui_controllers = Object.create(null);  // or controls could not be named as what all objects have
 let connection = null, decoded = null, queue = Promise.resolve();
 
 const builtin = command => MeshCat.Viewer.prototype.handle_command.call(viewer, command);

@@ -21,8 +21,9 @@ from merganser.framework.core.events import Demand
 from merganser.geometry.visualizers.encoding import Message, encode
 from merganser.geometry.visualizers.pose_block import PoseBlock
 
-__all__ = ["Client", "Entry", "Scene"]
+__all__ = ["ANIMATION", "Client", "Entry", "Scene"]
 
+ANIMATION = "animation"  # what it is called among what is at no path
 _WORKING_DIRECTORY = "/drake"
 _OWN_OF_CLIENTS = {"Background", "Lights", "Grid", "Axes", "Cameras"}  # what every page shows by itself
 _OBJECT = "<object>"
@@ -256,7 +257,7 @@ class Scene:
                 if entry.version <= client.seen:
                     break
                 fresh.append(entry)
-            messages = [message for entry in reversed(fresh) for message in entry.news(client)]
+            messages = [message for entry in self._in_order(fresh[::-1]) for message in entry.news(client)]
             client.seen = self._version
             return messages
 
@@ -281,9 +282,18 @@ class Scene:
         newcomer = Client()
         with self._lock:
             skip = {entry for name, entry in self._others.items() if name.startswith(omitted)} if omitted else set()
-            return [message for entry in self._log if entry not in skip for message in entry.news(newcomer)]
+            entries = [entry for entry in self._in_order(list(self._log)) if entry not in skip]
+            return [message for entry in entries for message in entry.news(newcomer)]
 
     # ------------------------------------------------------------------ helpers, called with the lock held
+
+    def _in_order(self, entries: list[Any]) -> list[Any]:
+        """The animation comes last: it is bound to what is at its paths when it comes."""
+        animation = self._others.get(ANIMATION)
+        if animation in entries:
+            entries.remove(animation)
+            entries.append(animation)
+        return entries
 
     def _find(self, parts: list[str]) -> _Node | None:
         node: _Node | None = self._root

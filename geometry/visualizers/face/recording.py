@@ -12,6 +12,7 @@ from merganser.geometry.visualizers.encoding import encode
 from merganser.geometry.visualizers.face.parts import MeshcatParts
 from merganser.geometry.visualizers.pages import static_page, static_zip
 from merganser.geometry.visualizers.pose_block import PoseBlock
+from merganser.geometry.visualizers.scene import ANIMATION
 
 __all__ = ["RecordingFace"]
 
@@ -70,7 +71,7 @@ class RecordingFace(MeshcatParts):
         """
         if not isinstance(animation, MeshcatAnimation):
             raise TypeError(f"Meshcat.SetAnimation() takes a MeshcatAnimation; given {animation!r}.")
-        self._scene.set_other("animation", animation.message())
+        self._scene.set_other(ANIMATION, animation.message())
 
     def StaticHtml(self) -> str:
         """Returns a page that shows the scene, and the recording, without a server or network.

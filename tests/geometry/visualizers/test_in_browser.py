@@ -442,6 +442,35 @@ def test_a_page_comes_back_when_the_server_does(page: Page) -> None:
     page.problems = [each for each in page.problems if "ERR_CONNECTION_REFUSED" not in each]
 
 
+def test_a_page_takes_whatever_may_be_set_in_any_order(browser: Any, page: Page, meshcat: Meshcat) -> None:
+    page.open(meshcat.web_url(), mark(meshcat))
+    meshcat.PublishRecording()  # of nothing
+    meshcat.StartRecording()
+    meshcat.SetObject("a", Sphere(0.3))
+    meshcat.SetTransform("a/b", RigidTransform([1, 0, 0]), 0.0)
+    meshcat.SetTriangleMesh("empty", np.zeros((3, 0)), np.zeros((3, 0), int), time_in_recording=0.0)
+    meshcat.SetLine("empty/line", np.zeros((3, 0)), time_in_recording=0.5)
+    meshcat.PublishRecording()
+    page.settle(meshcat)
+    for name in ("constructor", "toString", "<b>bold</b>", "'\"`${}"):
+        meshcat.AddSlider(name, 0, 1, 0.1, 0.5)
+        page.settle(meshcat)
+        meshcat.SetSliderValue(name, 0.7)
+        meshcat.DeleteSlider(name)
+        meshcat.AddButton(name)
+    meshcat.SetCamera(Meshcat.PerspectiveCamera(fov=20))
+    meshcat.SetCamera(Meshcat.OrthographicCamera(top=1, bottom=-1))
+    meshcat.SetCamera(Meshcat.PerspectiveCamera(), "/Cameras/other")
+    meshcat.ResetRenderMode()
+    meshcat.SetProperty("/Lights/SpotLight/<object>", "intensity", 2.0)
+    for path in ("/Lights/PointLightNegativeX", "/Grid", "/Axes", "/Background", "", "never/there"):
+        meshcat.Delete(path)
+        page.settle(meshcat)
+    late = Page(browser)
+    late.open(meshcat.web_url(), mark(meshcat))
+    late.close()
+
+
 # ------------------------------------------------------------------ recordings
 
 

@@ -188,6 +188,16 @@ def test_a_block_whose_paths_were_deleted_sets_them_again() -> None:
 # ------------------------------------------------------------------ all else
 
 
+def test_late_clients_get_the_animation_after_what_it_moves() -> None:
+    scene = Scene()
+    early = new_client(scene)
+    scene.set_other("animation", encode({"type": "set_animation"}))
+    put(scene, "/a")
+    assert told(scene, new_client(scene)) == ["set_object /a", "set_animation"] == told(scene, early)
+    put(scene, "/b")
+    assert told(scene, early) == ["set_object /b"]
+
+
 def test_assets_with_the_same_contents_are_one_and_go_when_nobody_refers_to_them() -> None:
     array = np.arange(12, dtype=np.float32)
     first, second = Asset.of(array), Asset.of(array.copy())
