@@ -73,7 +73,7 @@ class Meshcat(CameraFace, ControlsFace, RecordingFace):
     @overload
     def __init__(self, *, params: MeshcatParams) -> None: ...
     def __init__(self, port: Any = None, *, params: Any = None) -> None:
-        from merganser.geometry.visualizers.server import Server, open_sockets  # asyncio takes long to import
+        from merganser.geometry.visualizers.server import EVERYWHERE, Server, open_sockets  # loads asyncio
 
         settings = _settings(port, params)
         self._rate = RealtimeRate(settings.realtime_rate_period)
@@ -84,15 +84,15 @@ class Meshcat(CameraFace, ControlsFace, RecordingFace):
         client_script()
         sockets, self._port = open_sockets(settings.host, settings.port)
         try:
-            host = "localhost" if settings.host in ("", "*") else settings.host
-            self._web_url = _filled_in(settings.web_url_pattern, host, self._port)
+            host = "localhost" if settings.host in ("", *EVERYWHERE) else settings.host
+            self._web_url = _filled_in(settings.web_url_pattern, f"[{host}]" if ":" in host else host, self._port)
             self._set_first_properties(settings)
             self._server = Server(
                 sockets,
                 self._scene,
                 self._inbox,
                 _pages(weakref.ref(self)),
-                None if settings.host == "*" else {*_OWN_NAMES, host.lower(), *_names(self._web_url)},
+                None if settings.host in EVERYWHERE else {*_OWN_NAMES, host.lower(), *_names(self._web_url)},
                 {urllib.parse.urlparse(self._web_url).netloc.lower()},
             )
         except BaseException:

@@ -23,14 +23,19 @@ from merganser.geometry.visualizers.client_messages import ClientMessages
 from merganser.geometry.visualizers.encoding import Asset, Message, joined, load_viewer
 from merganser.geometry.visualizers.scene import Client, Scene
 
-__all__ = ["Page", "Server", "open_sockets"]
+__all__ = ["EVERYWHERE", "Page", "Server", "open_sockets"]
 
+EVERYWHERE = ("*", "0.0.0.0", "::")  # hosts that mean all names and addresses of this machine
 _LOOPBACK = "127.0.0.1"
 _PORTS = range(7000, 8000)
 _PAUSE = 1.0 / 70.0  # between two batches to a client [s]: what changes in between goes together
 _MAX_MESSAGE = 1 << 16  # of a client: bytes
 _MAX_HEADER = 1 << 14
 _IDLE = 30.0  # for requests that are not finished [s]
+_REFUSAL = (
+    "This Meshcat does not go by that name. To reach it from other machines, or through a proxy, see "
+    "MeshcatParams.host and MeshcatParams.web_url_pattern."
+)
 _FAREWELL = 1.0  # for connections that are to be closed [s]
 _PING = 60.0  # after which a client is looked for that is silent [s]
 
@@ -198,7 +203,8 @@ def _application(server: Server, pages: dict[str, Page]) -> Any:
 
         def prepare(self) -> None:
             if server.hosts is not None and _name_of(self.request.host) not in server.hosts:
-                raise web.HTTPError(403)
+                self.set_status(403)
+                self.finish(_REFUSAL)
 
         def set_default_headers(self) -> None:
             self.set_header("X-Content-Type-Options", "nosniff")

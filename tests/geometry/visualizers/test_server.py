@@ -49,9 +49,12 @@ def test_only_this_machine_is_served_unless_told_otherwise(meshcat: Meshcat) -> 
         other.bind(("127.0.0.2", meshcat.port()))  # would be taken if it listened everywhere
     with socket.socket() as probe, pytest.raises(OSError):
         probe.bind(("127.0.0.1", meshcat.port()))
-    everywhere = Meshcat(MeshcatParams(port=0, host="*"))
-    with socket.socket() as other, pytest.raises(OSError):
-        other.bind(("127.0.0.2", everywhere.port()))
+    for host in ("*", "0.0.0.0"):
+        everywhere = Meshcat(MeshcatParams(port=0, host=host))
+        assert everywhere.web_url() == f"http://localhost:{everywhere.port()}"
+        with socket.socket() as other, pytest.raises(OSError):
+            other.bind(("127.0.0.2", everywhere.port()))
+        assert get(everywhere.web_url(), Host="robot.lab")[0] == 200
 
 
 def test_ports_are_the_first_free_one_any_or_the_one_asked_for(caplog: pytest.LogCaptureFixture) -> None:
@@ -75,6 +78,16 @@ def test_the_address_that_is_told_may_be_that_of_a_proxy() -> None:
     assert meshcat.ws_url().startswith("wss://lab.example/")
     with pytest.raises(RuntimeError, match=r"may hold \{host\} and \{port\}"):
         Meshcat(MeshcatParams(port=0, web_url_pattern="{foo}"))
+
+
+@pytest.mark.skipif(not socket.has_ipv6, reason="there is no IPv6 here")
+def test_addresses_of_version_6_stand_in_brackets() -> None:
+    try:
+        meshcat = Meshcat(MeshcatParams(port=0, host="::1"))
+    except RuntimeError:
+        pytest.skip("this machine has no address ::1")
+    assert meshcat.web_url() == f"http://[::1]:{meshcat.port()}"
+    assert get(meshcat.web_url())[0] == 200
 
 
 @pytest.mark.parametrize("arguments", [{"port": "7000"}, {"port": 1.5}, {"params": 3}, {"port": True}])
@@ -118,7 +131,7 @@ def test_paths_never_lead_to_files(meshcat: Meshcat, path: str) -> None:
 def test_requests_that_mean_another_machine_are_refused(meshcat: Meshcat) -> None:
     """A page of the web may have its own name resolved to this machine."""
     status, text = get(meshcat.web_url() + "/download", Host="evil.example")
-    assert status == 403 and b"html" not in text
+    assert status == 403 and b"html" not in text and b"MeshcatParams.host" in text
     assert get(meshcat.web_url() + "/", Host=f"127.0.0.1:{meshcat.port()}")[0] == 200
     with pytest.raises(HTTPClientError, match="403"):
         asyncio.run(open_page(meshcat.web_url(), Host="evil.example", Origin="http://evil.example"))
