@@ -18,7 +18,7 @@ _MATRIX_BYTES = 16 * 4
 
 
 class PoseBlock:
-    """The transforms of several paths as one array: 400 of them are set in 0.04 ms, which one by one take 4 ms.
+    """The transforms of several paths as one array: 400 of them are set in 0.01 ms, which one by one take 2 ms.
 
     Each has a version of its own, so that a client is told of those that have changed. The commands are the same bytes
     each time but for the numbers, which are written into a template.

@@ -9,9 +9,10 @@ Deleting removes entries, and leaves one that tells clients to delete; it is dro
 
 from __future__ import annotations
 
+import functools
 import threading
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ class Entry:
     """Something that clients must know.
 
     Args:
-        message: the command that tells it.
+        message: the command that tells it, or a function that makes it when the first client is to be told.
         is_removal: whether clients that never knew the thing may do without it.
         sender: the client that caused it, and so knows.
 
@@ -41,18 +42,26 @@ class Entry:
         version: that of the scene when this last changed.
     """
 
-    __slots__ = ("is_removal", "message", "sender", "version")
+    __slots__ = ("_message", "is_removal", "sender", "version")
 
-    def __init__(self, message: Message, is_removal: bool = False, sender: Any = None) -> None:
-        self.message = message
+    def __init__(
+        self, message: Message | Callable[[], Message], is_removal: bool = False, sender: Any = None
+    ) -> None:
+        self._message = message
         self.is_removal = is_removal
         self.sender = sender
         self.version = 0
 
+    def message(self) -> Message:
+        """The command that tells it."""
+        if not isinstance(self._message, Message):
+            self._message = self._message()
+        return self._message
+
     def news(self, client: Client) -> list[Message]:
         """What a client lacks."""
         is_known = client is self.sender or (self.is_removal and client.seen == 0)
-        return [] if is_known else [self.message]
+        return [] if is_known else [self.message()]
 
 
 class Client:
@@ -136,7 +145,8 @@ class Scene:
                 block.set_row(row, matrix, self._version + 1)
                 self._move_to_end(block)
             else:
-                self._put(entries, "transform", Entry(_transform(joined_path(parts), matrix)))
+                make = functools.partial(_transform, joined_path(parts), np.array(matrix))
+                self._put(entries, "transform", Entry(make))
 
     def add_pose_block(self, paths: list[str]) -> PoseBlock:
         """Takes over the transforms of several paths, to be set all at once by `set_poses`."""
@@ -186,7 +196,7 @@ class Scene:
                 block, row = found
                 matrix = block.get_row(row)
                 return None if matrix is None else _transform(block.paths[row], matrix)
-            return None if found is None else found.message
+            return None if found is None else found.message()
 
     # ------------------------------------------------------------------ all else
 
@@ -199,7 +209,7 @@ class Scene:
         """The command that was last given to `set_other`; None if there is none."""
         with self._lock:
             found = self._others.get(name)
-            return None if found is None else found.message
+            return None if found is None else found.message()
 
     def remove_other(self, name: str, message: Message | None = None) -> None:
         """Removes it; `message` tells clients to do so."""

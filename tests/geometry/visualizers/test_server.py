@@ -271,7 +271,7 @@ def test_a_client_that_does_not_read_neither_holds_up_nor_fills_memory(meshcat: 
         assert time.perf_counter() - start < 5.0
 
     assert as_page(meshcat, visit) < 200
-    assert sum(len(entry.message.data) for entry in meshcat._scene._log) < 200_000
+    assert sum(len(entry.message().data) for entry in meshcat._scene._log) < 200_000
 
 
 # ------------------------------------------------------------------ what clients are told
