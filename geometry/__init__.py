@@ -1,4 +1,10 @@
-"""Shapes, their properties, and the SceneGraph that knows where they are."""
+"""Shapes, their properties, and the SceneGraph that knows where they are.
+
+The names of merganser.geometry.visualizers are here, too; they are loaded when one of them is asked for.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from merganser.geometry.bounding_boxes import Aabb, Obb
 from merganser.geometry.collision_filter_manager import CollisionFilterManager
@@ -83,6 +89,19 @@ from merganser.geometry.shapes import (
 )
 from merganser.geometry.volume import CalcVolume
 
+if TYPE_CHECKING:
+    from merganser.geometry.visualizers import (
+        Meshcat,
+        MeshcatAnimation,
+        MeshcatParams,
+        MeshcatPointCloudVisualizer,
+        MeshcatPointCloudVisualizer_,
+        MeshcatVisualizer,
+        MeshcatVisualizer_,
+        MeshcatVisualizerParams,
+        StartMeshcat,
+    )
+
 __all__ = [
     "Aabb",
     "AddCompliantHydroelasticProperties",
@@ -125,7 +144,15 @@ __all__ = [
     "MemoryFile",
     "Mesh",
     "MeshSource",
+    "Meshcat",
+    "MeshcatAnimation",
     "MeshcatCone",
+    "MeshcatParams",
+    "MeshcatPointCloudVisualizer",
+    "MeshcatPointCloudVisualizer_",
+    "MeshcatVisualizer",
+    "MeshcatVisualizerParams",
+    "MeshcatVisualizer_",
     "Obb",
     "PenetrationAsPointPair",
     "PenetrationAsPointPair_",
@@ -154,6 +181,7 @@ __all__ = [
     "SignedDistanceToPoint_",
     "SourceId",
     "Sphere",
+    "StartMeshcat",
     "SurfacePolygon",
     "SurfaceTriangle",
     "TriangleSurfaceMesh",
@@ -161,3 +189,15 @@ __all__ = [
     "VolumeElement",
     "VolumeMesh",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        viewers = importlib.import_module("merganser.geometry.visualizers")
+        globals().update((each, getattr(viewers, each)) for each in viewers.__all__)
+        return globals()[name]
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -123,8 +123,35 @@ class _SupportingFiles:
     __getitem__ = get
 
 
+def read_parts(source: MeshSource) -> list[tuple[Array, Any]]:
+    """Returns the parts of a file of a surface that have materials of their own, as the file has them.
+
+    Returns:
+        For each part, its pose in the file, shape [4, 4], which may scale, and what trimesh calls a mesh.
+
+    Raises:
+        RuntimeError: the file does not exist, cannot be read, or has no faces.
+        ImportError: trimesh is missing.
+    """
+    scene = _load(source, force="scene")
+    placed = [scene.graph[node] for node in scene.graph.nodes_geometry]
+    parts = [(np.asarray(X, dtype=np.float64), scene.geometry[name]) for X, name in placed]
+    parts = [(X, part) for X, part in parts if len(getattr(part, "faces", ()))]
+    if not parts:
+        raise RuntimeError(f"The mesh file '{source.description()}' has no faces.")
+    return parts
+
+
 def _trimesh(source: MeshSource) -> Any:
     """What trimesh reads: an object with vertices [n, 3] and faces [m, 3]."""
+    mesh = _load(source, force="mesh")
+    if not len(getattr(mesh, "faces", ())):
+        raise RuntimeError(f"The mesh file '{source.description()}' has no faces.")
+    return mesh
+
+
+def _load(source: MeshSource, force: str) -> Any:
+    """What trimesh makes of a file: one 'mesh', or a 'scene' of its parts."""
     name, extension = source.description(), source.extension()
     try:
         import trimesh
@@ -135,15 +162,12 @@ def _trimesh(source: MeshSource) -> Any:
         ) from error
     contents = io.BytesIO(source.read())
     try:
-        mesh = trimesh.load(
+        return trimesh.load(
             contents,
             file_type=extension[1:],
             resolver=_SupportingFiles(source),  # type: ignore[arg-type]
-            force="mesh",
+            force=force,
             process=False,
         )
     except Exception as error:  # trimesh lets the errors of its many readers pass
         raise RuntimeError(f"The mesh file '{name}' could not be read: {error}") from error
-    if not len(getattr(mesh, "faces", ())):
-        raise RuntimeError(f"The mesh file '{name}' has no faces.")
-    return mesh

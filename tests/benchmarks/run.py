@@ -23,6 +23,7 @@ import simulation_rows
 import single_call_rows
 import start_rows
 import study_rows
+import viewer_rows
 from libraries import ROOT, Row, merganser_library, pydrake_library
 
 _SECONDS = 0.5  # that short work is repeated for, so that some runs are disturbed by nothing
@@ -99,6 +100,7 @@ def main() -> None:
         plant_rows, kernel_rows, single_call_rows, simulation_rows, framework_rows, contact_rows, study_rows,
         proximity_rows,
         hydroelastic_rows,
+        viewer_rows,
     )  # fmt: skip
     table = [row for module in modules for row in module.rows(ours, theirs)]
     for row in table:
