@@ -8,6 +8,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.autodiff.blocks import values_of
 from merganser.geometry.hydroelastic.face_columns import AREA, CENTROID, GRAD_M, GRAD_N, NORMAL, PRESSURE
 from merganser.geometry.hydroelastic.surface_files import save_surface
 from merganser.geometry.ids import GeometryId
@@ -23,6 +24,8 @@ from merganser.geometry.meshes.arrays import element_at, scalar
 __all__ = ["ContactSurface"]
 
 Array = NDArray[np.float64]
+
+_REPEATED = 1e-14  # corners closer than this are one [m]
 
 
 class ContactSurface:
@@ -51,8 +54,8 @@ class ContactSurface:
     ) -> None:
         self._ids = ids
         self._representation = representation
-        self._corners, self._numbers, owners = faces
-        self._num_corners = owners[:, 1]
+        corners, self._numbers, owners = faces
+        self._corners, self._num_corners = _without_repeated_corners(corners, owners[:, 1])
         self._is_compliant = is_compliant
 
     # ------------------------------------------------------------------ the whole
@@ -268,3 +271,29 @@ class ContactSurface:
             f"<ContactSurface of {self._ids[0]!r} and {self._ids[1]!r}: {self.num_faces()} faces, "
             f"{float(getattr(area, 'value', lambda: area)()):.6g} m²>"
         )
+
+
+def _without_repeated_corners(corners: Array, counts: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
+    """Leaves one of neighbors at the same place, which rounding makes where planes meet in a line.
+
+    Kernels keep them all: each carries another derivative, and only together they have that of the area.
+
+    Args:
+        corners: positions and pressures, shape [num_faces, .., 4].
+        counts: of the corners of each face, shape [num_faces].
+
+    Returns:
+        Such arrays; those that were given if there is nothing to do.
+    """
+    places = corners[..., :3]
+    if places.dtype == object:
+        places = values_of(places)
+    number, count = np.arange(places.shape[1]), counts[:, np.newaxis]
+    previous = np.where(number == 0, count - 1, number - 1)
+    steps = places - np.take_along_axis(places, previous[..., np.newaxis], axis=1)
+    is_used = number < count
+    is_kept = is_used & (np.einsum("ijk,ijk->ij", steps, steps) > _REPEATED**2)
+    if (is_kept == is_used).all():
+        return corners, counts
+    order = np.argsort(~is_kept, axis=1, kind="stable")
+    return np.take_along_axis(corners, order[..., np.newaxis], axis=1), is_kept.sum(axis=1)

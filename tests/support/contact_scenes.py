@@ -41,6 +41,26 @@ def material(
     return properties
 
 
+def hydroelastic(
+    lib: SimpleNamespace,
+    modulus: float | None,
+    hint: float = 0.05,
+    slab: float | None = None,
+    friction: float = 0.5,
+    relaxation_time: float | None = None,
+    **compliance: float,
+) -> Any:
+    """Properties of a rigid geometry (modulus None), a compliant one, or a half space with a compliant slab."""
+    properties = material(lib, friction, relaxation_time, **compliance)
+    if modulus is None:
+        lib.AddRigidHydroelasticProperties(hint, properties)
+    elif slab is None:
+        lib.AddCompliantHydroelasticProperties(hint, modulus, properties)
+    else:
+        lib.AddCompliantHydroelasticPropertiesForHalfSpace(slab, modulus, properties)
+    return properties
+
+
 def add_ground(lib: SimpleNamespace, plant: Any, properties: Any, height: float = 0.0, shape: Any = None) -> None:
     """A half space, or another shape with its middle at that height."""
     X_WG = lib.RigidTransform([0.0, 0.0, height])
@@ -68,15 +88,23 @@ class Scene:
         time_step: 0 for a continuous plant [s].
         fill: adds bodies, before Finalize().
         approximation: of a discrete plant.
+        contact_model: of the plant.
     """
 
-    def __init__(self, lib: SimpleNamespace, time_step: float, fill: Fill, approximation: str = "kLagged") -> None:
+    def __init__(
+        self,
+        lib: SimpleNamespace,
+        time_step: float,
+        fill: Fill,
+        approximation: str = "kLagged",
+        contact_model: str = "kPoint",
+    ) -> None:
         builder = lib.DiagramBuilder()
         self.lib, self.time_step = lib, time_step
         self.plant, self.scene_graph = lib.AddMultibodyPlantSceneGraph(builder, time_step)
         if time_step > 0.0:
             self.plant.set_discrete_contact_approximation(getattr(lib.DiscreteContactApproximation, approximation))
-        self.plant.set_contact_model(lib.ContactModel.kPoint)
+        self.plant.set_contact_model(getattr(lib.ContactModel, contact_model))
         fill(lib, self.plant)
         self.plant.Finalize()
         self.simulator = lib.Simulator(builder.Build())
@@ -103,6 +131,11 @@ class Scene:
         """The contacts of the last step."""
         results = self.plant.get_contact_results_output_port().Eval(self.context)
         return [results.point_pair_contact_info(i) for i in range(results.num_point_pair_contacts())]
+
+    def surfaces(self) -> list[Any]:
+        """The hydroelastic contacts of the last step."""
+        results = self.plant.get_contact_results_output_port().Eval(self.context)
+        return [results.hydroelastic_contact_info(i) for i in range(results.num_hydroelastic_contacts())]
 
 
 def free_state(*positions: Sequence[float]) -> Array:
