@@ -25,6 +25,7 @@ from merganser.geometry.memory_file import MemoryFile
 from merganser.geometry.mesh_source import InMemoryMesh
 from merganser.geometry.properties import IllustrationProperties, PerceptionProperties, ProximityProperties
 from merganser.geometry.rgba import Rgba
+from merganser.geometry.roles import Role
 from merganser.geometry.scene_graph_config import DefaultProximityProperties, SceneGraphConfig
 from merganser.geometry.shapes import (
     Box,
@@ -114,6 +115,9 @@ def put_records(state: GeometryState, ids: dict[str, list[int]], records: dict[s
     """
     if not _are_same(records, records_of(state)):
         changed = _state_of(records, state)
+        changed.renderers = state.renderers.with_geometries(
+            geometry for geometry in changed.geometries.values() if geometry.has_role(Role.kPerception)
+        )
         vars(state).update(vars(changed))
     here: tuple[Any, ...] = (state.sources, state.frames, state.geometries)
     for kind, name, known in zip((SourceId, FrameId, GeometryId), ("sources", "frames", "geometries"), here):

@@ -15,7 +15,7 @@ from merganser.geometry.meshes.triangle_surface_mesh import TriangleSurfaceMesh
 from merganser.geometry.meshes.volume_mesh import VolumeMesh
 from merganser.geometry.meshes.wavefront import read_wavefront, read_wavefront_vertices
 
-__all__ = ["ReadObjToTriangleSurfaceMesh", "read_surface_mesh", "read_vertices", "read_volume_mesh"]
+__all__ = ["ReadObjToTriangleSurfaceMesh", "read_by_trimesh", "read_surface_mesh", "read_vertices", "read_volume_mesh"]
 
 _VTK_TETRAHEDRON = 10  # cell type of the VTK file format
 _GLTF = (".gltf", ".glb")
@@ -51,7 +51,7 @@ def read_surface_mesh(source: MeshSource) -> TriangleSurfaceMesh:
     if source.extension() == ".obj":
         triangles, vertices = read_wavefront(source.read().decode(errors="replace"), source.description())
     else:
-        mesh = _trimesh(source)
+        mesh = _whole_mesh(source)
         vertices, triangles = _upright(source, mesh.vertices), np.asarray(mesh.faces, dtype=np.int64)
     return TriangleSurfaceMesh(triangles, vertices)
 
@@ -62,7 +62,7 @@ def read_vertices(source: MeshSource) -> Array:
         return read_wavefront_vertices(source.read().decode(errors="replace"), source.description())
     if source.extension() == ".vtk":
         return read_volume_mesh(source).vertex_array()
-    return _upright(source, _trimesh(source).vertices)
+    return _upright(source, _whole_mesh(source).vertices)
 
 
 def read_volume_mesh(source: MeshSource) -> VolumeMesh:
@@ -123,8 +123,25 @@ class _SupportingFiles:
     __getitem__ = get
 
 
-def _trimesh(source: MeshSource) -> Any:
-    """What trimesh reads: an object with vertices [n, 3] and faces [m, 3]."""
+def _whole_mesh(source: MeshSource) -> Any:
+    """All triangles in a file as one mesh of trimesh: an object with vertices [n, 3] and faces [m, 3]."""
+    mesh = read_by_trimesh(source, "mesh")
+    if not len(getattr(mesh, "faces", ())):
+        raise RuntimeError(f"The mesh file '{source.description()}' has no faces.")
+    return mesh
+
+
+def read_by_trimesh(source: MeshSource, force: str) -> Any:
+    """Returns what trimesh reads, with vertices as they are in the file.
+
+    Args:
+        source: the file.
+        force: "mesh" for one mesh of all that is in it, "scene" for a scene.
+
+    Raises:
+        RuntimeError: the file does not exist, is empty, or cannot be read.
+        ImportError: trimesh is missing.
+    """
     name, extension = source.description(), source.extension()
     try:
         import trimesh
@@ -135,15 +152,12 @@ def _trimesh(source: MeshSource) -> Any:
         ) from error
     contents = io.BytesIO(source.read())
     try:
-        mesh = trimesh.load(
+        return trimesh.load(
             contents,
             file_type=extension[1:],
             resolver=_SupportingFiles(source),  # type: ignore[arg-type]
-            force="mesh",
+            force=force,  # type: ignore[arg-type]
             process=False,
         )
     except Exception as error:  # trimesh lets the errors of its many readers pass
         raise RuntimeError(f"The mesh file '{name}' could not be read: {error}") from error
-    if not len(getattr(mesh, "faces", ())):
-        raise RuntimeError(f"The mesh file '{name}' has no faces.")
-    return mesh
