@@ -1,5 +1,8 @@
 """Shapes, their properties, and the SceneGraph that knows where they are."""
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from merganser.geometry.bounding_boxes import Aabb, Obb
 from merganser.geometry.collision_filter_manager import CollisionFilterManager
 from merganser.geometry.collision_filters import CollisionFilterDeclaration, CollisionFilterScope
@@ -55,6 +58,7 @@ from merganser.geometry.query_results import (
     SignedDistancePair,
     SignedDistanceToPoint,
 )
+from merganser.geometry.render_label import RenderLabel
 from merganser.geometry.rgba import Rgba
 from merganser.geometry.roles import Role, RoleAssign
 from merganser.geometry.scalar_templates import (
@@ -82,6 +86,31 @@ from merganser.geometry.shapes import (
 )
 from merganser.geometry.volume import CalcVolume
 
+if TYPE_CHECKING:
+    from merganser.geometry.rendering import (
+        ClippingRange,
+        ColorRenderCamera,
+        DepthRange,
+        DepthRenderCamera,
+        EnvironmentMap,
+        EquirectangularMap,
+        GltfExtension,
+        LightParameter,
+        MakeRenderEngineGl,
+        MakeRenderEngineGltfClient,
+        MakeRenderEngineVtk,
+        NullTexture,
+        RenderCameraCore,
+        RenderEngine,
+        RenderEngineGlParams,
+        RenderEngineGltfClientParams,
+        RenderEngineVtkParams,
+        SsaoParameter,
+        kHasRenderEngineGl,
+        kHasRenderEngineGltfClient,
+        kHasRenderEngineVtk,
+    )
+
 __all__ = [
     "Aabb",
     "AddCompliantHydroelasticProperties",
@@ -92,9 +121,11 @@ __all__ = [
     "CalcObb",
     "CalcVolume",
     "Capsule",
+    "ClippingRange",
     "CollisionFilterDeclaration",
     "CollisionFilterManager",
     "CollisionFilterScope",
+    "ColorRenderCamera",
     "ComputeAabbForTriangleMesh",
     "ComputeAabbForVolumeMesh",
     "ComputeObbForTriangleMesh",
@@ -104,7 +135,11 @@ __all__ = [
     "Convex",
     "Cylinder",
     "DefaultProximityProperties",
+    "DepthRange",
+    "DepthRenderCamera",
     "Ellipsoid",
+    "EnvironmentMap",
+    "EquirectangularMap",
     "FilterId",
     "FrameId",
     "FramePoseVector",
@@ -115,15 +150,21 @@ __all__ = [
     "GeometryProperties",
     "GeometrySet",
     "GeometryVersion",
+    "GltfExtension",
     "HalfSpace",
     "HydroelasticContactRepresentation",
     "IllustrationProperties",
     "InMemoryMesh",
+    "LightParameter",
     "MakePhongIllustrationProperties",
+    "MakeRenderEngineGl",
+    "MakeRenderEngineGltfClient",
+    "MakeRenderEngineVtk",
     "MemoryFile",
     "Mesh",
     "MeshSource",
     "MeshcatCone",
+    "NullTexture",
     "Obb",
     "PenetrationAsPointPair",
     "PenetrationAsPointPair_",
@@ -137,6 +178,12 @@ __all__ = [
     "ReadObjToTriangleSurfaceMesh",
     "RefineVolumeMesh",
     "RefineVolumeMeshIntoVtkFileContents",
+    "RenderCameraCore",
+    "RenderEngine",
+    "RenderEngineGlParams",
+    "RenderEngineGltfClientParams",
+    "RenderEngineVtkParams",
+    "RenderLabel",
     "Rgba",
     "Role",
     "RoleAssign",
@@ -152,10 +199,36 @@ __all__ = [
     "SignedDistanceToPoint_",
     "SourceId",
     "Sphere",
+    "SsaoParameter",
     "SurfacePolygon",
     "SurfaceTriangle",
     "TriangleSurfaceMesh",
     "TriangleSurfaceMeshFieldLinear",
     "VolumeElement",
     "VolumeMesh",
+    "kHasRenderEngineGl",
+    "kHasRenderEngineGltfClient",
+    "kHasRenderEngineVtk",
 ]
+
+# Imported when they are first asked for: most programs render nothing.
+_FROM_RENDERING = frozenset(
+    {
+        "ClippingRange", "ColorRenderCamera", "DepthRange", "DepthRenderCamera", "EnvironmentMap",
+        "EquirectangularMap", "GltfExtension", "LightParameter", "MakeRenderEngineGl", "MakeRenderEngineGltfClient",
+        "MakeRenderEngineVtk", "NullTexture", "RenderCameraCore", "RenderEngine", "RenderEngineGlParams",
+        "RenderEngineGltfClientParams", "RenderEngineVtkParams", "SsaoParameter",
+        "kHasRenderEngineGl", "kHasRenderEngineGltfClient", "kHasRenderEngineVtk",
+    }
+)  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _FROM_RENDERING:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    value = globals()[name] = getattr(importlib.import_module("merganser.geometry.rendering"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

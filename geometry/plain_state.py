@@ -24,6 +24,7 @@ from merganser.geometry.materials import HydroelasticType
 from merganser.geometry.memory_file import MemoryFile
 from merganser.geometry.mesh_source import InMemoryMesh
 from merganser.geometry.properties import IllustrationProperties, PerceptionProperties, ProximityProperties
+from merganser.geometry.render_label import RenderLabel
 from merganser.geometry.rgba import Rgba
 from merganser.geometry.roles import Role
 from merganser.geometry.scene_graph_config import DefaultProximityProperties, SceneGraphConfig
@@ -68,6 +69,7 @@ def _declare_types() -> None:
         lambda value: [value.mesh_file, value.supporting_files],
         lambda file, others: InMemoryMesh(mesh_file=file, supporting_files=others),
     )
+    declare_plain(RenderLabel, lambda value: [int(value)], RenderLabel.of_number)
     declare_plain(RigidTransform, lambda value: [value.GetAsMatrix34()], lambda pose: RigidTransform(pose=pose))
 
 

@@ -311,7 +311,7 @@ class QueryObject:
     def RenderDepthImage(
         self, camera: DepthRenderCamera, parent_frame: FrameId, X_PC: RigidTransform
     ) -> ImageDepth32F:
-        """Returns a depth image: distances along the viewing direction [m]; arguments and errors as of `RenderColorImage`.
+        """Returns an image of distances along the viewing direction [m]; arguments and errors as `RenderColorImage`.
 
         0 stands for what is nearer than the camera's depth range, infinity for what is farther away.
         """
@@ -321,7 +321,7 @@ class QueryObject:
     def RenderLabelImage(
         self, camera: ColorRenderCamera, parent_frame: FrameId, X_PC: RigidTransform
     ) -> ImageLabel16I:
-        """Returns an image of render labels; arguments and errors as of `RenderColorImage`."""
+        """Returns an image of render labels; arguments and errors as `RenderColorImage`."""
         image: ImageLabel16I = self._render("Label", camera, parent_frame, X_PC)
         return image
 

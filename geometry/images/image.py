@@ -140,7 +140,7 @@ class AnyImage:
         limits = np.iinfo(scalar)
         if not limits.min <= operator.index(value) <= limits.max:
             raise TypeError(
-                f"{cls.__name__}: the initial value {value} does not fit into channels from {limits.min} to {limits.max}."
+                f"The channels of an {cls.__name__} take numbers from {limits.min} to {limits.max}; given {value}."
             )
         return value
 

@@ -214,7 +214,8 @@ def _format_of(path: Path) -> ImageFileFormat:
     if format is None:
         known = ", ".join(_EXTENSIONS)
         raise RuntimeError(
-            f"ImageIo.Save(): the extension of '{path}' belongs to no image format. Use one of {known}, or pass format=."
+            f"ImageIo.Save(): the extension of '{path}' belongs to no image format. Use one of {known}, or give the "
+            "format."
         )
     return format
 

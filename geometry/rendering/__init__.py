@@ -1,5 +1,6 @@
 """Cameras and render engines: images of geometries."""
 
+from merganser.geometry.render_label import RenderLabel
 from merganser.geometry.rendering.camera_info import CameraInfo
 from merganser.geometry.rendering.cameras import (
     ClippingRange,
@@ -28,7 +29,6 @@ from merganser.geometry.rendering.parameters import (
     SsaoParameter,
 )
 from merganser.geometry.rendering.render_engine import RenderEngine
-from merganser.geometry.rendering.render_label import RenderLabel
 
 __all__ = [
     "CameraInfo",

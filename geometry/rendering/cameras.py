@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,15 +20,16 @@ class _Record:
     _never_changes = True  # copies of a system share it
 
     __slots__ = ()
+    _fields: ClassVar[tuple[str, ...]]  # in the order of the arguments
 
     def _values(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, name) for name in self.__slots__)
+        return tuple(getattr(self, name) for name in self._fields)
 
     def _take(self, other: Any) -> bool:
         """Takes over the values of another one, if it is of this type, and returns whether it is."""
         if type(other) is not type(self):
             return False
-        for name in self.__slots__:
+        for name in self._fields:
             setattr(self, name, getattr(other, name))
         return True
 
@@ -59,7 +60,8 @@ class ClippingRange(_Record):
         RuntimeError: they are not positive and finite, or not in this order.
     """
 
-    __slots__ = ("_near", "_far")  # noqa: RUF023: the order of the arguments
+    __slots__ = ("_far", "_near")
+    _fields = ("_near", "_far")
 
     def __init__(self, near: Any = None, far: float | None = None, *, other: ClippingRange | None = None) -> None:
         if self._take(near if other is None else other):
@@ -89,7 +91,8 @@ class DepthRange(_Record):
         RuntimeError: they are not positive and finite, or not in this order.
     """
 
-    __slots__ = ("_min_depth", "_max_depth")  # noqa: RUF023: the order of the arguments
+    __slots__ = ("_max_depth", "_min_depth")
+    _fields = ("_min_depth", "_max_depth")
 
     def __init__(self, min_in: Any = None, min_out: float | None = None, *, other: DepthRange | None = None) -> None:
         if self._take(min_in if other is None else other):
@@ -118,7 +121,8 @@ class RenderCameraCore(_Record):
         X_BS: pose of the sensor frame S, which is the camera frame of the intrinsics, in the camera's body frame B.
     """
 
-    __slots__ = ("_renderer_name", "_intrinsics", "_clipping", "_X_BS")  # noqa: RUF023: the order of the arguments
+    __slots__ = ("_X_BS", "_clipping", "_intrinsics", "_renderer_name")
+    _fields = ("_renderer_name", "_intrinsics", "_clipping", "_X_BS")
 
     def __init__(
         self,
@@ -132,7 +136,7 @@ class RenderCameraCore(_Record):
         if self._take(renderer_name if other is None else other):
             return
         expected: Any = (str, CameraInfo, ClippingRange, RigidTransform)
-        for given, kind, name in zip((renderer_name, intrinsics, clipping, X_BS), expected, self.__slots__):
+        for given, kind, name in zip((renderer_name, intrinsics, clipping, X_BS), expected, self._fields):
             if not isinstance(given, kind):
                 raise TypeError(f"RenderCameraCore takes a {kind.__name__} as {name[1:]}; given {given!r}.")
         assert intrinsics is not None and clipping is not None and X_BS is not None
@@ -180,6 +184,7 @@ class ColorRenderCamera(_Record):
     """
 
     __slots__ = ("_core", "_show_window")
+    _fields = ("_core", "_show_window")
 
     def __init__(
         self, core: Any = None, show_window: bool = False, *, other: ColorRenderCamera | None = None
@@ -213,6 +218,7 @@ class DepthRenderCamera(_Record):
     """
 
     __slots__ = ("_core", "_depth_range")
+    _fields = ("_core", "_depth_range")
 
     def __init__(
         self, core: Any = None, depth_range: DepthRange | None = None, *, other: DepthRenderCamera | None = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 from merganser.geometry.rendering.parameters import (
     RenderEngineGlParams,
     RenderEngineGltfClientParams,
@@ -81,7 +83,7 @@ def MakeRenderEngineGltfClient(params: RenderEngineGltfClientParams | None = Non
 
 def _require_vtk() -> None:
     try:
-        import vtkmodules  # noqa: F401: 1 ms, what is in it comes later
+        importlib.import_module("vtkmodules")  # what is in it comes later
     except ModuleNotFoundError as error:
         raise ImportError(
             'Rendering needs VTK, which is not installed. Install the extra: pip install "merganser[render]".'

@@ -1,8 +1,7 @@
 """Meshes as render engines draw them: triangles with normals, texture coordinates and a material each.
 
 Files are read by trimesh, which knows .obj with their .mtl files, glTF, .dae, .stl and others; volume meshes (.vtk) are
-drawn as their surfaces. glTF has its y axis upwards, where we have z, and linear colors, as its materials are to reflect
-as physics has it.
+drawn as their surfaces. glTF has its y axis upwards, where we have z.
 """
 
 from __future__ import annotations
@@ -68,6 +67,7 @@ class Material(_MadeByOthers):
         surface_texture: picture of occlusion (red), roughness (green) and metallicness (blue);
         occlusion: whether red means anything;
         is_blended: whether opacity counts.
+        is_two_sided: whether color images also show it from behind.
         made: what render engines have made of it, by their own keys.
     """
 
@@ -82,6 +82,7 @@ class Material(_MadeByOthers):
     surface_texture: Pixels | None = None
     occlusion: bool = False
     is_blended: bool = True
+    is_two_sided: bool = True
     made: dict[str, Any] = field(default_factory=dict)
 
 
@@ -199,6 +200,7 @@ def _physical(given: Any) -> Material:
         surface_texture=pixels(given.metallicRoughnessTexture),
         occlusion=given.occlusionTexture is not None,
         is_blended=given.alphaMode == "BLEND",
+        is_two_sided=bool(given.doubleSided),
     )
 
 

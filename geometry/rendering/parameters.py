@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,19 +31,21 @@ _SKY = (204 / 255, 229 / 255, 1.0)
 
 
 class _Record:
-    """Equal to another one of the same type and values, arrays among them."""
+    """Equal to another one of the same type and values, arrays among them; these may be given as any sequence."""
 
     __hash__ = hash_of_type
+    _vectors: ClassVar[frozenset[str]] = frozenset()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self._vectors and value is not None:
+            value = np.array(value, dtype=np.float64)
+        object.__setattr__(self, name, value)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
         pairs = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))  # type: ignore[arg-type]
         return all(np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b for a, b in pairs)
-
-
-def _vector(*values: float) -> Any:
-    return field(default_factory=lambda: np.array(values))
 
 
 @dataclass(kw_only=True, eq=False)
@@ -53,8 +55,8 @@ class LightParameter(_Record):
     Attributes:
         type: "point", "spot" or "directional".
         color: of the light.
-        attenuation_values: constant, linear and quadratic coefficients of 1 / (k0 + k1 d + k2 d^2), which is by how much
-            a light loses at distance d [m]; not of directional lights.
+        attenuation_values: k0, k1 and k2; a light has 1 / (k0 + k1 d + k2 d^2) of its strength at distance d [m]. Not of
+            directional lights.
         position: in the light's frame [m]; not of directional lights.
         frame: "world", or "camera": the camera frame C, as of CameraInfo.
         intensity: factor of the color.
@@ -62,13 +64,15 @@ class LightParameter(_Record):
         cone_angle: of a spot light, from its axis to the edge of the cone [degrees].
     """
 
+    _vectors = frozenset({"attenuation_values", "direction", "position"})
+
     type: str = "directional"
     color: Rgba = field(default_factory=Rgba)
-    attenuation_values: Vector3 = _vector(1.0, 0.0, 0.0)
-    position: Vector3 = _vector(0.0, 0.0, 0.0)
+    attenuation_values: Vector3 = field(default_factory=lambda: np.array([1.0, 0.0, 0.0]))
+    position: Vector3 = field(default_factory=lambda: np.zeros(3))
     frame: str = "camera"
     intensity: float = 1.0
-    direction: Vector3 = _vector(0.0, 0.0, 1.0)
+    direction: Vector3 = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
     cone_angle: float = 0.0
 
 
@@ -158,8 +162,10 @@ class RenderEngineVtkParams(_Record):
             operating system is replaced by the default, with a warning.
     """
 
+    _vectors = frozenset({"default_clear_color", "default_diffuse"})
+
     default_diffuse: Vector4 | None = None
-    default_clear_color: Vector3 = _vector(*_SKY)
+    default_clear_color: Vector3 = field(default_factory=lambda: np.array(_SKY))
     lights: list[LightParameter] = field(default_factory=list)
     environment_map: EnvironmentMap | None = None
     exposure: float | None = None
@@ -207,7 +213,17 @@ def to_yaml(params: Any) -> str:
     """Parameters as a YAML document whose one key is their type; what is None is left out."""
     import yaml
 
-    return yaml.safe_dump({type(params).__name__: _plain(params)}, sort_keys=False, default_flow_style=None)
+    class Dumper(yaml.SafeDumper):
+        """Writes lists of numbers in one line, and everything else below each other."""
+
+        def represent_list(self, items: Any) -> Any:
+            in_line = all(isinstance(item, (int, float, str)) for item in items)
+            return self.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=in_line)
+
+    Dumper.add_representer(list, Dumper.represent_list)
+    document = {type(params).__name__: _plain(params)}
+    text: str = yaml.dump(document, Dumper=Dumper, sort_keys=False, default_flow_style=False)
+    return text
 
 
 def _plain(value: Any) -> Any:

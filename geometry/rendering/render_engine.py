@@ -12,9 +12,9 @@ from merganser.framework.math import RigidTransform
 from merganser.geometry.ids import GeometryId
 from merganser.geometry.images import AnyImage, ImageDepth32F, ImageLabel16I, ImageRgba8U
 from merganser.geometry.properties import PerceptionProperties
+from merganser.geometry.render_label import RenderLabel
 from merganser.geometry.rendering.camera_info import CameraInfo
 from merganser.geometry.rendering.cameras import ColorRenderCamera, DepthRenderCamera
-from merganser.geometry.rendering.render_label import RenderLabel
 from merganser.geometry.shapes import Shape
 
 __all__ = ["RenderEngine"]
@@ -36,8 +36,7 @@ class RenderEngine:
                                                             the size of the camera's; only those that are used
         DoGetParameterYaml()                                if it has parameters
 
-    `UpdateViewpoint`, `DoRegisterVisual`, `DoUpdateVisualPose` and `DoRemoveGeometry` raise a NotImplementedError unless
-    they are written.
+    A hook that is called and has not been written raises a NotImplementedError.
     """
 
     _moving: set[GeometryId]

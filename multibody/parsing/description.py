@@ -93,6 +93,10 @@ class GeometryDescription:
         X_BG: pose of the geometry in its body.
         shape: what it is.
         rgba: diffuse colour, shape [4]; None leaves the colour to the viewer or the mesh.
+        texture: absolute path of a picture, for cameras; empty if there is none.
+        is_illustrated: whether a visual geometry is drawn for people.
+        is_perceived: whether cameras see a visual geometry.
+        renderers: names of the renderers that may show it; empty for all of them.
         friction: None for the plant's default.
         contact: numbers by (group, name) of the proximity properties, SI.
         compliance: "rigid" or "compliant" for hydroelastic contact, else None.
@@ -103,6 +107,10 @@ class GeometryDescription:
     shape: ShapeDescription
     location: SourceLocation
     rgba: np.ndarray | None = None
+    texture: str = ""
+    is_illustrated: bool = True
+    is_perceived: bool = True
+    renderers: frozenset[str] = frozenset()
     friction: FrictionDescription | None = None
     contact: dict[tuple[str, str], float] = field(default_factory=dict)
     compliance: str | None = None

@@ -12,10 +12,10 @@ from merganser.framework.math import RigidTransform
 from merganser.geometry.ids import GeometryId
 from merganser.geometry.images import ImageDepth32F, ImageLabel16I, ImageRgba8U
 from merganser.geometry.properties import PerceptionProperties
+from merganser.geometry.render_label import RenderLabel
 from merganser.geometry.rendering.cameras import ColorRenderCamera, DepthRenderCamera
 from merganser.geometry.rendering.parameters import RenderEngineGlParams, RenderEngineVtkParams, to_yaml
 from merganser.geometry.rendering.render_engine import RenderEngine
-from merganser.geometry.rendering.render_label import RenderLabel
 from merganser.geometry.rendering.vtk_engine.checked_params import require_params
 from merganser.geometry.rendering.vtk_engine.scene import Scene, View
 from merganser.geometry.rendering.vtk_engine.visuals import Visual, make_visual

@@ -39,6 +39,7 @@ def paint(actor: Any, surface: Surface, material: Material, is_physical: bool) -
         actor.ForceTranslucentOn()
     else:
         actor.ForceOpaqueOn()
+    properties.SetBackfaceCulling(not material.is_two_sided)
     if not is_physical:
         if material.texture is not None:
             actor.SetTexture(texture("texture", is_srgb=False))

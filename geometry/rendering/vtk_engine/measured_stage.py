@@ -20,9 +20,8 @@ from vtkmodules.vtkRenderingCore import vtkActor
 from vtkmodules.vtkRenderingOpenGL2 import vtkOpenGLPolyDataMapper, vtkOpenGLShaderProperty
 
 from merganser.framework.math import RigidTransform
-from merganser.geometry.ids import GeometryId
+from merganser.geometry.render_label import RenderLabel
 from merganser.geometry.rendering.cameras import DepthRange, RenderCameraCore
-from merganser.geometry.rendering.render_label import RenderLabel
 from merganser.geometry.rendering.vtk_engine import ray_casting
 from merganser.geometry.rendering.vtk_engine.camera import aim
 from merganser.geometry.rendering.vtk_engine.canvas import Canvas

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from merganser.geometry.properties import PerceptionProperties
+from merganser.geometry.render_label import RenderLabel
 from merganser.geometry.rendering.mesh_parts import (
     Material,
     Part,
@@ -19,7 +20,6 @@ from merganser.geometry.rendering.mesh_parts import (
     mesh_parts,
     picture_pixels,
 )
-from merganser.geometry.rendering.render_label import RenderLabel
 from merganser.geometry.rgba import Rgba
 from merganser.geometry.shapes import Convex, Mesh, Shape
 

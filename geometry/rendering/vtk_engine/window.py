@@ -47,7 +47,7 @@ def usable_backend(wanted: str) -> str:
         raise RuntimeError(f"RenderEngineVtkParams.backend must be one of {known}; given '{wanted}'.")
     default = _DEFAULTS.get(sys.platform, "EGL")
     if wanted and wanted not in _OF_PLATFORM.get(sys.platform, ("EGL", "GLX")):
-        _logger.warning("RenderEngineVtkParams.backend '%s' does not exist here; '%s' takes its place.", wanted, default)
+        _logger.warning("There is no backend '%s' for RenderEngineVtk here; '%s' takes its place.", wanted, default)
         wanted = default
     if wanted == "GLX" and not os.environ.get("DISPLAY"):
         raise RuntimeError(

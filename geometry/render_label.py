@@ -5,8 +5,6 @@ from __future__ import annotations
 import operator
 from typing import Any, ClassVar
 
-from merganser.framework.core.plain_values import declare_plain
-
 __all__ = ["RenderLabel"]
 
 _MAX = 32767
@@ -51,6 +49,19 @@ class RenderLabel:
                 f"RenderLabel.{', RenderLabel.'.join(_RESERVED.values())}."
             )
 
+    @staticmethod
+    def of_number(value: int) -> RenderLabel:
+        """Returns the label of a number, which may be a reserved one.
+
+        Raises:
+            RuntimeError: there is no such label.
+        """
+        if value not in _RESERVED:
+            return RenderLabel(value)
+        label = object.__new__(RenderLabel)
+        label._value = value
+        return label
+
     def is_reserved(self) -> bool:
         """Whether this is one of those with a meaning of their own."""
         return self._value > self.kMaxUnreserved
@@ -75,23 +86,12 @@ class RenderLabel:
         return self
 
     def __reduce__(self) -> Any:
-        return _restore, (self._value,)
+        return RenderLabel.of_number, (self._value,)
 
     def __repr__(self) -> str:
         name = _RESERVED.get(self._value)
         return f"RenderLabel({self._value})" if name is None else f"RenderLabel.{name}"
 
 
-def _restore(value: int) -> RenderLabel:
-    """The label of a number, which may be reserved."""
-    if value not in _RESERVED:
-        return RenderLabel(value)
-    label = object.__new__(RenderLabel)
-    label._value = value
-    return label
-
-
 for _value, _name in _RESERVED.items():
-    setattr(RenderLabel, _name, _restore(_value))
-
-declare_plain(RenderLabel, lambda label: [int(label)], _restore)
+    setattr(RenderLabel, _name, RenderLabel.of_number(_value))
