@@ -14,6 +14,7 @@ from merganser.geometry.images.image import (
     ImageRgba8U,
 )
 from merganser.geometry.images.image_io import ImageFileFormat, ImageIo
+from merganser.geometry.images.label_colors import label_colors
 from merganser.geometry.images.pixel_types import ImageTraits, PixelFormat, PixelScalar, PixelType
 
 __all__ = [
@@ -35,4 +36,5 @@ __all__ = [
     "PixelFormat",
     "PixelScalar",
     "PixelType",
+    "label_colors",
 ]

@@ -55,8 +55,8 @@ class LightParameter(_Record):
     Attributes:
         type: "point", "spot" or "directional".
         color: of the light.
-        attenuation_values: k0, k1 and k2; a light has 1 / (k0 + k1 d + k2 d^2) of its strength at distance d [m]. Not of
-            directional lights.
+        attenuation_values: k0, k1 and k2; lights that are not directional have 1 / (k0 + k1 d + k2 d^2) of their
+            strength at distance d [m].
         position: in the light's frame [m]; not of directional lights.
         frame: "world", or "camera": the camera frame C, as of CameraInfo.
         intensity: factor of the color.

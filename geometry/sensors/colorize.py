@@ -8,20 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import LeafSystem, Value
-from merganser.geometry.images import ImageDepth16U, ImageDepth32F, ImageLabel16I, ImageRgba8U
-from merganser.geometry.render_label import RenderLabel
+from merganser.geometry.images import ImageDepth16U, ImageDepth32F, ImageLabel16I, ImageRgba8U, label_colors
 from merganser.geometry.rgba import Rgba
 
 __all__ = ["ColorizeDepthImage", "ColorizeLabelImage"]
-
-# Blue, orange, green, red, purple, brown, pink, gray, olive, cyan.
-_PALETTE = np.array(
-    [
-        [31, 119, 180], [255, 127, 14], [44, 160, 44], [214, 39, 40], [148, 103, 189],
-        [140, 86, 75], [227, 119, 194], [127, 127, 127], [188, 189, 34], [23, 190, 207],
-    ],
-    np.uint8,
-)  # fmt: skip
 
 
 class ColorizeDepthImage(LeafSystem):
@@ -109,10 +99,7 @@ class ColorizeLabelImage(LeafSystem):
                 f"ColorizeLabelImage.Calc() takes an ImageLabel16I and an ImageRgba8U; given {input!r} and {output!r}."
             )
         _fit(output, input)
-        labels = input.data[:, :, 0]
-        output.mutable_data[:, :, :3] = _PALETTE[labels % len(_PALETTE)]
-        output.mutable_data[:, :, 3] = 255
-        output.mutable_data[labels > RenderLabel.kMaxUnreserved] = _bytes(self.background_color)
+        output.mutable_data[...] = label_colors(input.data[:, :, 0], _bytes(self.background_color))
 
     def _calc_image(self, context: Any, output: Any) -> None:
         image = ImageRgba8U()

@@ -14,13 +14,13 @@ from merganser.geometry.images import Image, ImageIo, PixelType
 
 __all__ = ["ImageWriter"]
 
-# What file names call images of these pixels, and the extension of their files.
+# What file names call images of these pixels, and the extensions that their files may have.
 _KINDS = {
-    PixelType.kRgba8U: ("color", ".png"),
-    PixelType.kDepth32F: ("depth", ".tiff"),
-    PixelType.kDepth16U: ("depth", ".png"),
-    PixelType.kLabel16I: ("label", ".png"),
-    PixelType.kGrey8U: ("grey_scale", ".png"),
+    PixelType.kRgba8U: ("color", (".png",)),
+    PixelType.kDepth32F: ("depth", (".tiff", ".tif")),
+    PixelType.kDepth16U: ("depth", (".png",)),
+    PixelType.kLabel16I: ("label", (".png",)),
+    PixelType.kGrey8U: ("grey_scale", (".png",)),
 }
 
 
@@ -76,11 +76,11 @@ class ImageWriter(LeafSystem):
             known = ", ".join(kind.name for kind in _KINDS)
             raise RuntimeError(f"ImageWriter writes images of {known}; given {pixel_type!r}.")
         if not 0.0 < publish_period < np.inf:
-            raise RuntimeError(f"The publish_period of ImageWriter must be positive and finite; given {publish_period}.")
-        kind, extension = _KINDS[pixel_type]
+            raise RuntimeError(f"The publish_period of port '{port_name}' must be positive; given {publish_period}.")
+        kind, extensions = _KINDS[pixel_type]
         path = Path(file_name_format)
-        if path.suffix.lower() not in (extension, extension[:-1] if extension == ".tiff" else extension):
-            path = path.with_name(path.name + extension)
+        if path.suffix.lower() not in extensions:
+            path = path.with_name(path.name + extensions[0])
         _require_folder(path, port_name, kind)
         port = self.DeclareAbstractInputPort(port_name, Value(Image[pixel_type]()))
         series = _Series(port, str(path), kind)

@@ -140,7 +140,8 @@ def _source(builder: DiagramBuilder, sensor: Any, kind: str) -> Any:
     if kind not in ("depth", "label"):
         raise RuntimeError(f"VideoWriter shows the kinds 'color', 'depth' and 'label'; given '{kind}'.")
     converter = builder.AddSystem(ColorizeDepthImage() if kind == "depth" else ColorizeLabelImage())
-    builder.Connect(sensor.GetOutputPort("depth_image_32f" if kind == "depth" else "label_image"), converter.get_input_port(0))
+    name = "depth_image_32f" if kind == "depth" else "label_image"
+    builder.Connect(sensor.GetOutputPort(name), converter.get_input_port(0))
     return converter.get_output_port()
 
 

@@ -1,9 +1,9 @@
 """YAML documents as dataclasses, and dataclasses as YAML documents.
 
 The schema is made of the types of the fields: dataclasses, `X | None`, `list[X]`, `dict[str, X]`, arrays of numbers
-(`Annotated[array, n]` for a fixed number n), Rgba, str, int, float, bool, and unions of dataclasses, of which the tag in
-the file (`!Rpy {...}`) selects one by its name, none the first. The document is read as a graph of nodes of PyYAML's safe
-loader, so that every error names its line.
+(`Annotated[array, n]` for a fixed number n), Rgba, str, int, float, bool, and unions of dataclasses, of which the tag
+in the file (`!Rpy {...}`) selects one by its name, none the first. The document is read as a graph of nodes of PyYAML's
+safe loader, so that every error names its line.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def ApplyCameraConfig(
     X_PB = frame.GetFixedPoseInBodyFrame() @ config.X_PB.GetDeterministicValue()
     name = f"rgbd_sensor_{config.name}"
     if builder.HasSubsystemNamed(name):
-        raise RuntimeError(f"ApplyCameraConfig(): there is a system named '{name}' already; give the camera another name.")
+        raise RuntimeError(f"ApplyCameraConfig(): there is a system '{name}' already; give the camera another name.")
     _require_renderer(config, scene_graph)
     sensor: RgbdSensor | RgbdSensorAsync
     if config.output_delay > 0.0:

@@ -31,7 +31,7 @@ Pixels = NDArray[np.uint8]
 
 _canvases: dict[str, Canvas] = {}
 _lock = threading.Lock()
-_left_behind: deque[tuple[Canvas, list[Any]]] = deque()  # canvases, and renderers that nobody will use again
+_left_behind: deque[tuple[Canvas, list[Any], list[Any]]] = deque()  # see `leave_behind`
 
 
 class Canvas:
@@ -110,12 +110,18 @@ class Canvas:
             self._window.RemoveRenderer(renderer)
 
 
-def leave_behind(canvas: Canvas, renderers: list[Any]) -> None:
-    """Frees what renderers have in a canvas: at once, if nobody draws, or else before the next image."""
+def leave_behind(canvas: Canvas, renderers: list[Any], others: list[Any]) -> None:
+    """Frees what nobody will use again: at once, if nobody draws, or else before the next image.
+
+    Args:
+        canvas: that the renderers have been added to.
+        renderers: of VTK.
+        others: what else belongs to OpenGL, such as windows.
+    """
     if canvas._process != os.getpid():
-        _keep_forever(renderers)
+        _keep_forever([renderers, others])
         return
-    _left_behind.append((canvas, renderers))
+    _left_behind.append((canvas, renderers, others))
     if _lock.acquire(blocking=False):
         try:
             _bury()
@@ -125,9 +131,10 @@ def leave_behind(canvas: Canvas, renderers: list[Any]) -> None:
 
 def _bury() -> None:
     while _left_behind:
-        canvas, renderers = _left_behind.popleft()
+        canvas, renderers, others = _left_behind.popleft()
         canvas._remove(renderers)
         renderers.clear()
+        others.clear()
         canvas._window.ReleaseCurrent()
 
 
@@ -140,8 +147,9 @@ def _begin_child() -> None:
     """A forked process has the canvases of its parent, and can neither use nor delete them."""
     global _lock
     _lock = threading.Lock()
-    for item in (*_canvases.values(), _left_behind):
-        _keep_forever(item)
+    for canvas in _canvases.values():
+        canvas._window.Register(None)  # VTK deletes all objects in the end, whether or not Python has them
+    _keep_forever([*_canvases.values(), _left_behind])
     _left_behind.clear()
 
 

@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 
 from merganser.framework.math import RigidTransform
 from merganser.geometry.ids import GeometryId
+from merganser.geometry.images import label_colors
 from merganser.geometry.rendering.cameras import ColorRenderCamera, DepthRenderCamera
 from merganser.geometry.rendering.parameters import RenderEngineVtkParams
 from merganser.geometry.rendering.vtk_engine.canvas import Canvas, leave_behind
 from merganser.geometry.rendering.vtk_engine.color_stage import ColorStage
 from merganser.geometry.rendering.vtk_engine.measured_stage import MeasuredStage
+from merganser.geometry.rendering.vtk_engine.preview import Preview, can_show, warn_of_no_window
 from merganser.geometry.rendering.vtk_engine.visuals import Visual
 
 __all__ = ["Scene"]
@@ -54,6 +56,7 @@ class Scene:
         self._canvas: Canvas | None = None
         self._color: ColorStage | None = None
         self._measured: MeasuredStage | None = None
+        self._previews: dict[str, Preview] = {}
 
     def color_image(self, view: View, camera: ColorRenderCamera, out: NDArray[np.uint8]) -> None:
         """Fills in red, green, blue and opacity, shape [height, width, 4]."""
@@ -63,6 +66,8 @@ class Scene:
             color.stage.show(view.visuals, view.X_WG)
             color.move_default_light(view.default_light_position)
             out[...] = color.color_image(canvas, camera.core(), view.X_WR)
+            if camera.show_window():
+                self._show("color", camera.core().renderer_name(), out)
 
         Canvas.use(self._backend, draw)
 
@@ -83,6 +88,8 @@ class Scene:
             measured = self._measured_stage(canvas)
             measured.stage.show(view.visuals, view.X_WG)
             measured.label_image(canvas, camera.core(), view.X_WR, out)
+            if camera.show_window():
+                self._show("label", camera.core().renderer_name(), label_colors(out))
 
         Canvas.use(self._backend, draw)
 
@@ -95,7 +102,7 @@ class Scene:
         )
         if self._color is None or self._color.is_physical != is_physical:
             if self._color is not None:
-                leave_behind(canvas, [self._color.stage.renderer])
+                leave_behind(canvas, [self._color.stage.renderer], [])
             self._color = ColorStage(params, is_physical)
             self._add(canvas, self._color.stage.renderer)
         return self._color
@@ -106,6 +113,15 @@ class Scene:
             self._add(canvas, self._measured.stage.renderer)
         return self._measured
 
+    def _show(self, kind: str, renderer_name: str, pixels: NDArray[np.uint8]) -> None:
+        if not can_show(self._backend):
+            warn_of_no_window(renderer_name)
+            return
+        title = f"{renderer_name}: {kind}"
+        if title not in self._previews:
+            self._previews[title] = Preview(self._backend, title)
+        self._previews[title].show(pixels)
+
     def _add(self, canvas: Canvas, renderer: Any) -> None:
         self._canvas = canvas
         canvas.add(renderer)
@@ -114,4 +130,4 @@ class Scene:
         stages = (getattr(self, "_color", None), getattr(self, "_measured", None))
         renderers = [stage.stage.renderer for stage in stages if stage is not None]
         if renderers and self._canvas is not None:
-            leave_behind(self._canvas, renderers)
+            leave_behind(self._canvas, renderers, list(self._previews.values()))
