@@ -186,8 +186,6 @@ def render(source: Any, kind: str, camera: Any, parent_frame: Any, X_PC: Any) ->
     if row is None:
         source.state().frame(parent_frame)  # raises the error about it
     X_WR = _floats(poses.X_WF[row]) @ _floats(X_PC.GetAsMatrix4()) @ core.sensor_pose_in_camera_body().GetAsMatrix4()
-    if not np.isfinite(X_WR).all():
-        raise RuntimeError(f"{caller}(): the pose of the camera is not finite: {X_WR[:3].tolist()}.")
     info = core.intrinsics()
     image: Any = pixels(info.width(), info.height())
     engine.update_poses(poses.layout.geometry_rows, _floats(poses.X_WG))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-import numpy as np
-
 from merganser.framework.core.plain_values import declare_plain
 from merganser.framework.math import RigidTransform
 from merganser.geometry.rendering.camera_info import CameraInfo
@@ -140,8 +138,6 @@ class RenderCameraCore(_Record):
             if not isinstance(given, kind):
                 raise TypeError(f"RenderCameraCore takes a {kind.__name__} as {name[1:]}; given {given!r}.")
         assert intrinsics is not None and clipping is not None and X_BS is not None
-        if not np.isfinite(X_BS.GetAsMatrix34()).all():
-            raise ValueError(f"RenderCameraCore: X_BS is not finite: {X_BS.GetAsMatrix34().tolist()}.")
         self._renderer_name: str = renderer_name
         self._intrinsics, self._clipping, self._X_BS = intrinsics, clipping, RigidTransform(X_BS)
 

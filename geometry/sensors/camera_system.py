@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from merganser.framework import Context, InputPort, LeafSystem, Value
 from merganser.framework.math import RigidTransform
 from merganser.geometry.ids import FrameId
@@ -171,7 +169,4 @@ def _checked(value: Any, expected: type[Any], name: str) -> Any:
 
 
 def _checked_pose(X_PB: Any) -> RigidTransform:
-    pose = RigidTransform(_checked(X_PB, RigidTransform, "X_PB"))
-    if not np.isfinite(pose.GetAsMatrix34()).all():
-        raise ValueError(f"The pose X_PB of a camera must be finite; given {pose.GetAsMatrix34().tolist()}.")
-    return pose
+    return RigidTransform(_checked(X_PB, RigidTransform, "X_PB"))

@@ -15,7 +15,7 @@ from merganser.framework.math import RigidTransform
 from merganser.geometry import Box, Capsule, Cylinder, Ellipsoid, HalfSpace, MeshcatCone, Shape, Sphere
 from merganser.geometry.sensors import CameraInfo
 
-__all__ = ["Seen", "Solid", "cast_rays", "camera_rays"]
+__all__ = ["Seen", "Solid", "camera_rays", "cast_rays"]
 
 Array = np.ndarray[Any, Any]
 HALF_SPACE_SIZE = 100.0

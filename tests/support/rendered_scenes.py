@@ -132,7 +132,8 @@ class RenderedScene:
         moves: bool = False,
     ) -> GeometryId:
         """Adds a geometry to the world, or to the frame that moves."""
-        instance = GeometryInstance(X_FG or RigidTransform(), shape or Sphere(0.1), f"g{GeometryId.get_new_id().get_value()}")
+        name = f"g{GeometryId.get_new_id().get_value()}"
+        instance = GeometryInstance(X_FG or RigidTransform(), shape or Sphere(0.1), name)
         instance.set_perception_properties(look or properties(1))
         self._context = None
         return self.graph.RegisterGeometry(self.source, self.frame if moves else WORLD, instance)
