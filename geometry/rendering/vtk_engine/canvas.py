@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkCommonCore import vtkUnsignedCharArray
 
-from merganser.geometry.rendering.vtk_engine.window import make_window
+from merganser.geometry.rendering.vtk_engine.window import is_current, make_window
 
 __all__ = ["Canvas", "leave_behind"]
 
@@ -53,7 +53,8 @@ class Canvas:
         """Returns what `draw` makes of the canvas of a backend, while no other thread draws.
 
         Raises:
-            RuntimeError: there is no OpenGL; or this process was forked from one that had drawn.
+            RuntimeError: there is no OpenGL; or this process was forked from one that had drawn; or the OpenGL context
+                is lost.
         """
         with _lock:
             canvas = _canvases.get(backend)
@@ -64,6 +65,13 @@ class Canvas:
                     "This process was forked from one that had rendered images before, and cannot render itself: the "
                     "threads of the OpenGL driver are missing. Start processes with multiprocessing's 'spawn' or "
                     "'forkserver', or render nothing before the fork."
+                )
+            canvas._window.MakeCurrent()
+            if not is_current(canvas._window):
+                raise RuntimeError(
+                    "The OpenGL context of this process is lost. Another library has ended EGL, as a second copy of VTK "
+                    "(such as pydrake's) does when its last window is deleted. Keep its renderers alive, or use a "
+                    "process for each of the two."
                 )
             _bury()
             try:
@@ -103,6 +111,9 @@ class Canvas:
 
     def _remove(self, renderers: list[Any]) -> None:
         self._window.MakeCurrent()
+        if not is_current(self._window):
+            _keep_forever(renderers)
+            return
         for renderer in renderers:
             if self._drawn is renderer:
                 self._drawn = None

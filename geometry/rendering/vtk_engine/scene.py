@@ -51,9 +51,10 @@ class Scene:
         backend: from `usable_backend`.
     """
 
+    _canvas: Canvas | None = None
+
     def __init__(self, params: RenderEngineVtkParams, backend: str) -> None:
         self._params, self._backend = params, backend
-        self._canvas: Canvas | None = None
         self._color: ColorStage | None = None
         self._measured: MeasuredStage | None = None
         self._previews: dict[str, Preview] = {}
@@ -100,17 +101,19 @@ class Scene:
             or params.force_to_pbr
             or any(visual.is_physical() for visual in visuals.values())
         )
+        self._canvas = canvas
         if self._color is None or self._color.is_physical != is_physical:
             if self._color is not None:
                 leave_behind(canvas, [self._color.stage.renderer], [])
             self._color = ColorStage(params, is_physical)
-            self._add(canvas, self._color.stage.renderer)
+            canvas.add(self._color.stage.renderer)
         return self._color
 
     def _measured_stage(self, canvas: Canvas) -> MeasuredStage:
+        self._canvas = canvas
         if self._measured is None:
             self._measured = MeasuredStage()
-            self._add(canvas, self._measured.stage.renderer)
+            canvas.add(self._measured.stage.renderer)
         return self._measured
 
     def _show(self, kind: str, renderer_name: str, pixels: NDArray[np.uint8]) -> None:
@@ -122,12 +125,8 @@ class Scene:
             self._previews[title] = Preview(self._backend, title)
         self._previews[title].show(pixels)
 
-    def _add(self, canvas: Canvas, renderer: Any) -> None:
-        self._canvas = canvas
-        canvas.add(renderer)
-
     def __del__(self) -> None:
-        stages = (getattr(self, "_color", None), getattr(self, "_measured", None))
-        renderers = [stage.stage.renderer for stage in stages if stage is not None]
-        if renderers and self._canvas is not None:
+        if self._canvas is not None:
+            stages = [stage for stage in (self._color, self._measured) if stage is not None]
+            renderers = [stage.stage.renderer for stage in stages]
             leave_behind(self._canvas, renderers, list(self._previews.values()))

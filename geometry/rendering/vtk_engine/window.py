@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import logging
 import os
 import sys
@@ -17,7 +18,7 @@ from typing import Any
 from vtkmodules import vtkRenderingOpenGL2
 from vtkmodules.vtkCommonCore import vtkLogger
 
-__all__ = ["BACKENDS", "make_window", "usable_backend"]
+__all__ = ["BACKENDS", "is_current", "make_window", "usable_backend"]
 
 _logger = logging.getLogger("merganser.geometry")
 
@@ -30,6 +31,7 @@ _CLASSES = {
     "Cocoa": "vtkCocoaRenderWindow",
     "Win32": "vtkWin32OpenGLRenderWindow",
 }
+_EGL_LIBRARIES = ("libEGL.so.1", "libEGL.so")
 _OSMESA_LIBRARIES = ("libOSMesa.so.8", "libOSMesa.so.6", "libOSMesa.so")
 
 
@@ -67,8 +69,8 @@ def make_window(backend: str) -> Any:
         if backend != "EGL":
             window = _window(_CLASSES[backend])
         else:
-            window = _window(_CLASSES["EGL"]) if _loads("libEGL.so.1", "libEGL.so") else None
-            if window is None and _loads(*_OSMESA_LIBRARIES):
+            window = _window(_CLASSES["EGL"]) if _loaded(*_EGL_LIBRARIES) else None
+            if window is None and _loaded(*_OSMESA_LIBRARIES):
                 window = _window("vtkOSOpenGLRenderWindow")
     if window is None:
         raise RuntimeError(
@@ -81,6 +83,20 @@ def make_window(backend: str) -> Any:
             )
         )
     return window
+
+
+def is_current(window: Any) -> bool:
+    """Whether the OpenGL context of a window is that of this thread, after it has been told so.
+
+    If another library ends EGL for the whole process, as a second copy of VTK does with its last window, a context is
+    lost; VTK does not notice, and EGL itself is asked.
+    """
+    if not isinstance(window, vtkRenderingOpenGL2.vtkEGLRenderWindow):
+        return bool(window.IsCurrent())
+    egl = _loaded(*_EGL_LIBRARIES)
+    assert egl is not None
+    egl.eglGetCurrentContext.restype = ctypes.c_void_p
+    return egl.eglGetCurrentContext() is not None
 
 
 def _window(class_name: str) -> Any:
@@ -96,12 +112,13 @@ def _window(class_name: str) -> Any:
     return window if window.SupportsOpenGL() else None
 
 
-def _loads(*libraries: str) -> bool:
+@functools.cache
+def _loaded(*libraries: str) -> ctypes.CDLL | None:
+    """The first of some libraries that is there."""
     for library in libraries:
         with contextlib.suppress(OSError):
-            ctypes.CDLL(library)
-            return True
-    return False
+            return ctypes.CDLL(library)
+    return None
 
 
 @contextlib.contextmanager
