@@ -10,11 +10,10 @@ After a fork, the drivers' threads are missing in the child, which cannot draw i
 
 from __future__ import annotations
 
-import ctypes
 import os
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -130,7 +129,7 @@ def leave_behind(canvas: Canvas, renderers: list[Any], others: list[Any]) -> Non
         others: what else belongs to OpenGL, such as windows.
     """
     if canvas._process != os.getpid():
-        _keep_forever([renderers, others])
+        _keep_forever(renderers)
         return
     _left_behind.append((canvas, renderers, others))
     if _lock.acquire(blocking=False):
@@ -149,18 +148,19 @@ def _bury() -> None:
         canvas._window.ReleaseCurrent()
 
 
-def _keep_forever(item: Any) -> None:
-    """Never deletes something, as its destructor would wait for threads that are not there."""
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(item))
+def _keep_forever(items: Iterable[Any]) -> None:
+    """Keeps objects of VTK from being deleted, even at the end: their destructors would wait for missing threads."""
+    for item in items:
+        item.Register(None)
 
 
 def _begin_child() -> None:
     """A forked process has the canvases of its parent, and can neither use nor delete them."""
     global _lock
     _lock = threading.Lock()
-    for canvas in _canvases.values():
-        canvas._window.Register(None)  # VTK deletes all objects in the end, whether or not Python has them
-    _keep_forever([*_canvases.values(), _left_behind])
+    _keep_forever(canvas._window for canvas in _canvases.values())
+    for _, renderers, _ in _left_behind:
+        _keep_forever(renderers)
     _left_behind.clear()
 
 
