@@ -1,7 +1,7 @@
 """Images, cameras and their records compared with pydrake's.
 
-pydrake's renderer looks at pixels half a pixel lower and farther right than its CameraInfo says (where the center of the
-upper left one is (0, 0)); ours does as CameraInfo says. So ours gets a principal point that is moved accordingly.
+pydrake's renderer looks at pixels half a pixel lower and farther right than its CameraInfo says (where the center of
+the upper left one is (0, 0)); ours does as CameraInfo says. So ours gets a principal point that is moved accordingly.
 """
 
 from __future__ import annotations

@@ -68,9 +68,9 @@ class Canvas:
             canvas._window.MakeCurrent()
             if not is_current(canvas._window):
                 raise RuntimeError(
-                    "The OpenGL context of this process is lost. Another library has ended EGL, as a second copy of VTK "
-                    "(such as pydrake's) does when its last window is deleted. Keep its renderers alive, or use a "
-                    "process for each of the two."
+                    "The OpenGL context of this process is lost. Another library has ended EGL, as a second copy of "
+                    "VTK does when its last window is deleted. Keep its renderers alive, or use a process for each of "
+                    "the two."
                 )
             _bury()
             try:

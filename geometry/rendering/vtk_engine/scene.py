@@ -8,7 +8,6 @@ before the first image of its kind.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +24,7 @@ from merganser.geometry.rendering.vtk_engine.preview import Preview, can_show, w
 from merganser.geometry.rendering.vtk_engine.visuals import Visual
 
 __all__ = ["Scene"]
+
 
 @dataclass(frozen=True, slots=True)
 class View:
