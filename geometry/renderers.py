@@ -168,11 +168,12 @@ def render(source: Any, kind: str, camera: Any, parent_frame: Any, X_PC: Any) ->
     from merganser.geometry.images import ImageDepth32F, ImageLabel16I, ImageRgba8U
     from merganser.geometry.rendering.cameras import ColorRenderCamera, DepthRenderCamera
 
-    expected, pixels = {
+    kinds: dict[str, tuple[Any, Any]] = {
         "Color": (ColorRenderCamera, ImageRgba8U),
         "Depth": (DepthRenderCamera, ImageDepth32F),
         "Label": (ColorRenderCamera, ImageLabel16I),
-    }[kind]
+    }
+    expected, pixels = kinds[kind]
     caller = f"Render{kind}Image"
     if not isinstance(camera, expected) or not isinstance(X_PC, RigidTransform):
         raise TypeError(

@@ -225,4 +225,4 @@ _CLASSES = (
 Image = PixelTypeTemplate("Image", {cls.Traits.kPixelType: cls for cls in _CLASSES})
 
 for _cls in _CLASSES:
-    declare_plain(_cls, lambda image: [image._pixels], lambda pixels, cls=_cls: cls.from_pixels(pixels))  # type: ignore[misc]
+    declare_plain(_cls, lambda image: [image._pixels], lambda pixels, cls=_cls: cls.from_pixels(pixels))

@@ -79,6 +79,9 @@ class Metadata:
     scalar: PixelScalar = PixelScalar.k8U
 
 
+_Metadata = Metadata  # in ImageIo, Metadata is an attribute
+
+
 class ImageIo:
     """Reads and writes images.
 
@@ -119,10 +122,10 @@ class ImageIo:
         return image.from_pixels(pixels.astype(image.Traits.ChannelType, copy=False).reshape(shape))
 
     @overload
-    def LoadMetadata(self, path: str | os.PathLike[str]) -> Metadata | None: ...
+    def LoadMetadata(self, path: str | os.PathLike[str]) -> _Metadata | None: ...
     @overload
-    def LoadMetadata(self, buffer: bytes) -> Metadata | None: ...
-    def LoadMetadata(self, *args: Any, **kwargs: Any) -> Metadata | None:
+    def LoadMetadata(self, buffer: bytes) -> _Metadata | None: ...
+    def LoadMetadata(self, *args: Any, **kwargs: Any) -> _Metadata | None:
         """Returns what an image file holds; None if that cannot be told.
 
         Args:
@@ -148,7 +151,7 @@ class ImageIo:
     ) -> None: ...
     @overload
     def Save(self, image: AnyImage, format: ImageFileFormat) -> bytes: ...
-    def Save(self, image: AnyImage, path: Any = None, format: ImageFileFormat | None = None) -> bytes | None:
+    def Save(self, image: AnyImage, path: Any = None, format: Any = None) -> Any:  # type: ignore[misc]
         """Writes an image to a file or into memory.
 
         Args:

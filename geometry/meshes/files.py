@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -131,7 +131,7 @@ def _whole_mesh(source: MeshSource) -> Any:
     return mesh
 
 
-def read_by_trimesh(source: MeshSource, force: str) -> Any:
+def read_by_trimesh(source: MeshSource, force: Literal["mesh", "scene"]) -> Any:
     """Returns what trimesh reads, with vertices as they are in the file.
 
     Args:
@@ -156,7 +156,7 @@ def read_by_trimesh(source: MeshSource, force: str) -> Any:
             contents,
             file_type=extension[1:],
             resolver=_SupportingFiles(source),  # type: ignore[arg-type]
-            force=force,  # type: ignore[arg-type]
+            force=force,
             process=False,
         )
     except Exception as error:  # trimesh lets the errors of its many readers pass

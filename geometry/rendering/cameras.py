@@ -32,7 +32,7 @@ class _Record:
         return True
 
     def __eq__(self, other: object) -> bool:
-        return self._values() == other._values() if type(other) is type(self) else NotImplemented  # type: ignore[attr-defined]
+        return self._values() == other._values() if isinstance(other, type(self)) else NotImplemented
 
     def __hash__(self) -> int:
         return hash((type(self), self._values()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -87,7 +88,7 @@ class RgbdSensorAsync(CameraSystem):
         self._shown = self.DeclareAbstractState(Value(Sample({**first, "image_time": np.array([np.nan])})))
         ticket = {self.abstract_state_ticket(self._shown)}
         for name, value in first.items():
-            self.DeclareAbstractOutputPort(name, lambda value=value: Value(value), self._giver(name), ticket)
+            self.DeclareAbstractOutputPort(name, partial(Value, value), self._giver(name), ticket)
         self.DeclareVectorOutputPort("image_time", 1, self._give_time, ticket)
         self.DeclarePeriodicUnrestrictedUpdateEvent(1.0 / fps, capture_offset, self._capture)
         self.DeclarePeriodicUnrestrictedUpdateEvent(1.0 / fps, capture_offset + output_delay, self._show)

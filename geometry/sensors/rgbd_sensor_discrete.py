@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -119,7 +120,7 @@ class _Hold(LeafSystem):
                 self.DeclareVectorOutputPort(name, 1, self._give_time, ticket)
             else:
                 self.DeclareAbstractInputPort(name, Value(value))
-                self.DeclareAbstractOutputPort(name, lambda value=value: Value(value), self._giver(name), ticket)
+                self.DeclareAbstractOutputPort(name, partial(Value, value), self._giver(name), ticket)
         self.DeclarePeriodicUnrestrictedUpdateEvent(period, 0.0, self._take)
         self.DeclareForcedUnrestrictedUpdateEvent(self._take)
 

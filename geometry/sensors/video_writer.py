@@ -94,7 +94,7 @@ class VideoWriter(LeafSystem):
         Returns:
             The VideoWriter.
         """
-        scene_graph = builder.GetSubsystemByName("scene_graph")
+        scene_graph: Any = builder.GetSubsystemByName("scene_graph")
         if not scene_graph.HasRenderer("vtk"):
             scene_graph.AddRenderer("vtk", MakeRenderEngineVtk(RenderEngineVtkParams()))
         core = RenderCameraCore("vtk", CameraInfo(width, height, fov_y), ClippingRange(near, far), RigidTransform())

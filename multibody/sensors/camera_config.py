@@ -57,6 +57,9 @@ class FovDegrees:
     y: float | None = None
 
 
+_Focal = FocalLength | FovDegrees
+
+
 @dataclass(kw_only=True, eq=False)
 class CameraConfig:
     """A camera for `ApplyCameraConfig`; values are checked there.
@@ -84,12 +87,12 @@ class CameraConfig:
     """
 
     __hash__ = hash_of_type
-    FocalLength: ClassVar[type[FocalLength]] = FocalLength
-    FovDegrees: ClassVar[type[FovDegrees]] = FovDegrees
+    FocalLength: ClassVar[Any] = FocalLength
+    FovDegrees: ClassVar[Any] = FovDegrees
 
     width: int = 640
     height: int = 480
-    focal: FocalLength | FovDegrees = field(default_factory=lambda: FovDegrees(y=45.0))
+    focal: _Focal = field(default_factory=lambda: FovDegrees(y=45.0))
     center_x: float | None = None
     center_y: float | None = None
     clipping_near: float = 0.01
