@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from merganser.framework import Context, InputPort, LeafSystem, Value
+from merganser.framework import Context, LeafSystem, Value
 from merganser.framework.math import RigidTransform
 from merganser.geometry.ids import FrameId
 from merganser.geometry.query_object import QueryObject
@@ -47,10 +47,6 @@ class CameraSystem(LeafSystem):
         self._camera_parameters = {
             name: self.DeclareAbstractParameter(Value(value)) for name, value in self._camera_defaults.items()
         }
-
-    def query_object_input_port(self) -> InputPort:
-        """Returns the port that takes the QueryObject of a SceneGraph."""
-        return self._query_port
 
     # ------------------------------------------------------------------ defaults
 

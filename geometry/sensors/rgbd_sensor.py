@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Any, overload
 
-from merganser.framework import BasicVector, OutputPort, Value, ValueProducer
+from merganser.framework import BasicVector, Value, ValueProducer
 from merganser.framework.math import RigidTransform
 from merganser.geometry.ids import FrameId
 from merganser.geometry.images import ConvertDepth32FTo16U, ImageDepth16U, ImageDepth32F, ImageLabel16I, ImageRgba8U
 from merganser.geometry.rendering.cameras import ColorRenderCamera, DepthRenderCamera
 from merganser.geometry.sensors.camera_system import CameraSystem
+from merganser.geometry.sensors.image_ports import ImagePorts
 
 __all__ = ["RgbdSensor"]
 
 
-class RgbdSensor(CameraSystem):
+class RgbdSensor(ImagePorts, CameraSystem):
     """Gives images of the scene at the moment when they are asked for, and makes none otherwise.
 
     The cameras' frames are fixed to the sensor's body B at the poses X_BS of the cameras; they look along +z, with +y
@@ -76,32 +77,6 @@ class RgbdSensor(CameraSystem):
             "body_pose_in_world", lambda: Value(RigidTransform()), self._calc_body_pose, self._placement()
         )
         self.DeclareVectorOutputPort("image_time", 1, _give_time, {self.time_ticket()})
-
-    # ------------------------------------------------------------------ ports
-
-    def color_image_output_port(self) -> OutputPort:
-        """Returns the port that gives an ImageRgba8U."""
-        return self.GetOutputPort("color_image")
-
-    def depth_image_32F_output_port(self) -> OutputPort:
-        """Returns the port that gives an ImageDepth32F."""
-        return self.GetOutputPort("depth_image_32f")
-
-    def depth_image_16U_output_port(self) -> OutputPort:
-        """Returns the port that gives an ImageDepth16U."""
-        return self.GetOutputPort("depth_image_16u")
-
-    def label_image_output_port(self) -> OutputPort:
-        """Returns the port that gives an ImageLabel16I."""
-        return self.GetOutputPort("label_image")
-
-    def body_pose_in_world_output_port(self) -> OutputPort:
-        """Returns the port that gives X_WB."""
-        return self.GetOutputPort("body_pose_in_world")
-
-    def image_time_output_port(self) -> OutputPort:
-        """Returns the port that gives the time."""
-        return self.GetOutputPort("image_time")
 
     # ------------------------------------------------------------------ calculations
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework import OutputPort, Value
+from merganser.framework import Value
 from merganser.framework.math import RigidTransform
 from merganser.geometry.ids import FrameId
 from merganser.geometry.images import ConvertDepth32FTo16U, ImageDepth16U, ImageDepth32F, ImageLabel16I, ImageRgba8U
@@ -18,12 +18,13 @@ from merganser.geometry.query_object import QueryObject
 from merganser.geometry.rendering.cameras import ColorRenderCamera, DepthRenderCamera
 from merganser.geometry.scene_graph import SceneGraph
 from merganser.geometry.sensors.camera_system import CameraSystem
+from merganser.geometry.sensors.image_ports import ImagePorts
 from merganser.geometry.sensors.sample import Sample
 
 __all__ = ["RgbdSensorAsync"]
 
 
-class RgbdSensorAsync(CameraSystem):
+class RgbdSensorAsync(ImagePorts, CameraSystem):
     """Sees the scene at times capture_offset + i / fps, and gives the images output_delay later.
 
     They are made in between, while the simulation goes on.
@@ -104,32 +105,6 @@ class RgbdSensorAsync(CameraSystem):
     def output_delay(self) -> float:
         """Returns the time until images are given [s]."""
         return self._output_delay
-
-    # ------------------------------------------------------------------ ports
-
-    def color_image_output_port(self) -> OutputPort:
-        """Returns the port that gives an ImageRgba8U; raises a ValueError if there is none."""
-        return self.GetOutputPort("color_image")
-
-    def depth_image_32F_output_port(self) -> OutputPort:
-        """Returns the port that gives an ImageDepth32F; raises a ValueError if there is none."""
-        return self.GetOutputPort("depth_image_32f")
-
-    def depth_image_16U_output_port(self) -> OutputPort:
-        """Returns the port that gives an ImageDepth16U; raises a ValueError if there is none."""
-        return self.GetOutputPort("depth_image_16u")
-
-    def label_image_output_port(self) -> OutputPort:
-        """Returns the port that gives an ImageLabel16I; raises a ValueError if there is none."""
-        return self.GetOutputPort("label_image")
-
-    def body_pose_in_world_output_port(self) -> OutputPort:
-        """Returns the port that gives X_WB when the images were taken."""
-        return self.GetOutputPort("body_pose_in_world")
-
-    def image_time_output_port(self) -> OutputPort:
-        """Returns the port that gives the time when the images were taken."""
-        return self.GetOutputPort("image_time")
 
     # ------------------------------------------------------------------ events
 

@@ -7,16 +7,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from merganser.framework import Diagram, DiagramBuilder, InputPort, LeafSystem, OutputPort, Value
+from merganser.framework import Diagram, DiagramBuilder, LeafSystem, Value
 from merganser.framework.math import RigidTransform
 from merganser.geometry.images import ImageDepth16U, ImageDepth32F, ImageLabel16I, ImageRgba8U
+from merganser.geometry.sensors.image_ports import ImagePorts
 from merganser.geometry.sensors.rgbd_sensor import RgbdSensor
 from merganser.geometry.sensors.sample import Sample
 
 __all__ = ["RgbdSensorDiscrete"]
 
 
-class RgbdSensorDiscrete(Diagram):
+class RgbdSensorDiscrete(ImagePorts, Diagram):
     """A sensor that takes images at times 0, period, 2 period, ..., and gives the latest ones.
 
     All kinds of images are made each time, whether or not somebody looks at them.
@@ -61,38 +62,6 @@ class RgbdSensorDiscrete(Diagram):
     def period(self) -> float:
         """Returns the time between two images [s]."""
         return self._period
-
-    def query_object_input_port(self) -> InputPort:
-        """Returns the port that takes the QueryObject of a SceneGraph."""
-        return self.GetInputPort("geometry_query")
-
-    def color_image_output_port(self) -> OutputPort:
-        """Returns the port that gives an ImageRgba8U."""
-        return self.GetOutputPort("color_image")
-
-    def depth_image_32F_output_port(self) -> OutputPort:
-        """Returns the port that gives an ImageDepth32F."""
-        return self.GetOutputPort("depth_image_32f")
-
-    def depth_image_16U_output_port(self) -> OutputPort:
-        """Returns the port that gives an ImageDepth16U."""
-        return self.GetOutputPort("depth_image_16u")
-
-    def label_image_output_port(self) -> OutputPort:
-        """Returns the port that gives an ImageLabel16I.
-
-        Raises:
-            ValueError: this was made without label images.
-        """
-        return self.GetOutputPort("label_image")
-
-    def body_pose_in_world_output_port(self) -> OutputPort:
-        """Returns the port that gives X_WB when the images were taken."""
-        return self.GetOutputPort("body_pose_in_world")
-
-    def image_time_output_port(self) -> OutputPort:
-        """Returns the port that gives the time when the images were taken."""
-        return self.GetOutputPort("image_time")
 
 
 class _Hold(LeafSystem):
