@@ -35,12 +35,17 @@ from merganser.geometry import (
 from merganser.geometry.sensors import CameraInfo
 
 __all__ = [
+    "AHEAD",
+    "EMPTY",
+    "INFO",
+    "SKY",
     "WORLD",
     "RenderedScene",
     "color_camera",
     "depth_camera",
     "images_of",
     "looking_at",
+    "middle",
     "moving_scene",
     "need_renderer",
     "properties",
@@ -49,6 +54,10 @@ __all__ = [
 
 Array = np.ndarray[Any, Any]
 WORLD = SceneGraph.world_frame_id()
+INFO = CameraInfo(65, 49, 1.0)  # with a pixel in the middle
+SKY = [204, 229, 255, 255]
+EMPTY = int(RenderLabel.kEmpty)
+AHEAD = RigidTransform([0.0, 0.0, 2.0])
 
 
 @cache
@@ -69,6 +78,10 @@ def need_renderer() -> None:
     """Skips the tests of a module where VTK is missing, or OpenGL."""
     if _why_not():
         pytest.skip(_why_not(), allow_module_level=True)
+
+
+def middle(image: Array) -> Any:
+    return image[image.shape[0] // 2, image.shape[1] // 2].tolist()
 
 
 def random_pose(rng: np.random.Generator, spread: float = 1.0) -> RigidTransform:

@@ -8,8 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from rendered_scenes import (
+    AHEAD,
+    EMPTY,
+    INFO,
+    SKY,
     WORLD,
     RenderedScene,
+    middle,
     need_renderer,
     properties,
 )
@@ -28,19 +33,10 @@ from merganser.geometry import (
     RoleAssign,
     Sphere,
 )
-from merganser.geometry.sensors import CameraInfo
 
 need_renderer()
 
 Array = np.ndarray[Any, Any]
-INFO = CameraInfo(65, 49, 1.0)  # with a pixel in the middle
-SKY = [204, 229, 255, 255]
-EMPTY = int(RenderLabel.kEmpty)
-AHEAD = RigidTransform([0.0, 0.0, 2.0])
-
-
-def middle(image: Array) -> Any:
-    return image[image.shape[0] // 2, image.shape[1] // 2].tolist()
 
 
 def test_changes_in_a_context_are_seen_there_alone() -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from rendered_scenes import (
+    INFO,
     WORLD,
     color_camera,
     depth_camera,
@@ -29,7 +30,6 @@ from merganser.geometry.sensors import CameraInfo
 need_renderer()
 
 Array = np.ndarray[Any, Any]
-INFO = CameraInfo(65, 49, 1.0)  # with a pixel in the middle
 
 
 def test_copies_of_contexts_graphs_and_queries_see_what_the_originals_see() -> None:

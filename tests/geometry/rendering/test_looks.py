@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 from PIL import Image as pillow
 from rendered_scenes import (
+    INFO,
+    SKY,
     RenderedScene,
     looking_at,
+    middle,
     need_renderer,
     properties,
 )
@@ -34,12 +37,6 @@ from merganser.geometry.sensors import CameraInfo
 need_renderer()
 
 Array = np.ndarray[Any, Any]
-INFO = CameraInfo(65, 49, 1.0)  # with a pixel in the middle
-SKY = [204, 229, 255, 255]
-
-
-def middle(image: Array) -> Any:
-    return image[image.shape[0] // 2, image.shape[1] // 2].tolist()
 
 
 @pytest.fixture

@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from rendered_scenes import (
+    AHEAD,
+    INFO,
     WORLD,
     RenderedScene,
     color_camera,
+    middle,
     moving_scene,
     need_renderer,
     properties,
@@ -31,17 +34,10 @@ from merganser.geometry import (
     Sphere,
     SsaoParameter,
 )
-from merganser.geometry.sensors import CameraInfo
 
 need_renderer()
 
 Array = np.ndarray[Any, Any]
-INFO = CameraInfo(65, 49, 1.0)  # with a pixel in the middle
-AHEAD = RigidTransform([0.0, 0.0, 2.0])
-
-
-def middle(image: Array) -> Any:
-    return image[image.shape[0] // 2, image.shape[1] // 2].tolist()
 
 
 def test_parameters_are_told_as_pydrake_tells_them() -> None:

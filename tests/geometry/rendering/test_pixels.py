@@ -7,9 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 from rendered_scenes import (
+    AHEAD,
+    EMPTY,
+    INFO,
+    SKY,
     WORLD,
     RenderedScene,
     depth_camera,
+    middle,
     need_renderer,
     properties,
 )
@@ -27,14 +32,6 @@ from merganser.geometry.sensors import CameraInfo, ConvertDepth32FTo16U, ImageDe
 need_renderer()
 
 Array = np.ndarray[Any, Any]
-INFO = CameraInfo(65, 49, 1.0)  # with a pixel in the middle
-SKY = [204, 229, 255, 255]
-EMPTY = int(RenderLabel.kEmpty)
-AHEAD = RigidTransform([0.0, 0.0, 2.0])
-
-
-def middle(image: Array) -> Any:
-    return image[image.shape[0] // 2, image.shape[1] // 2].tolist()
 
 
 def test_depths_out_of_range_are_zero_or_infinite_and_millimeters_saturate() -> None:

@@ -7,7 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 from ray_casts import Solid, cast_rays
-from rendered_scenes import RenderedScene, looking_at, need_renderer, properties, random_pose
+from rendered_scenes import (
+    EMPTY,
+    RenderedScene,
+    looking_at,
+    need_renderer,
+    properties,
+    random_pose,
+)
 
 from merganser.framework.math import RigidTransform
 from merganser.geometry import (
@@ -19,7 +26,6 @@ from merganser.geometry import (
     HalfSpace,
     Mesh,
     MeshcatCone,
-    RenderLabel,
     Shape,
     Sphere,
 )
@@ -28,7 +34,6 @@ from merganser.geometry.sensors import CameraInfo
 need_renderer()
 
 Array = np.ndarray[Any, Any]
-EMPTY = int(RenderLabel.kEmpty)
 # The corners of triangles are rounded to 1/256 pixel, so that rays so far from a pixel's center tell what it may show.
 NEIGHBORS = [(0.0, 0.0)] + [(s / 200, t / 200) for s in (-1, 1) for t in (-1, 1)]
 SHAPES: dict[str, Any] = {
