@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import time as wall_clock
@@ -431,13 +432,18 @@ class Simulator:
             self._takes_from_plan = True
             try:
                 is_complete = plan.advance(boundary_time, progress, must_look)
-            finally:
+            except BaseException:
                 self._take_from_plan(plan)
+                with contextlib.suppress(Exception):  # what has happened before counts
+                    self._publish_what_was_left_out(plan, status)
+                raise
+            self._take_from_plan(plan)
             has_left_events = bool(self._due.owed)
             if has_left_events:
                 self._publish_what_is_owed(status)
             elif self._due.statuses:
                 self._was_effective(most_severe(self._due.statuses), status)
+            self._publish_what_was_left_out(plan, status)
             if must_look and plan.num_steps:
                 self._look(status)
             if self._watch is not None and plan.num_steps:
@@ -544,6 +550,12 @@ class Simulator:
             raise
         due.owed = []
         self._num_publishes += outcome is DID_ITS_WORK or self._was_effective(outcome, status)
+
+    def _publish_what_was_left_out(self, plan: Plan, status: SimulatorStatus) -> None:
+        """Carries out, as things are now, publish events that nobody wanted at their time; they have been counted."""
+        if plan.left_out:
+            left_out, plan.left_out = plan.left_out, []
+            self._was_effective(execute(left_out, EventKind.PUBLISH), status)
 
     def _force_publish(self) -> None:
         self._system.ForcedPublish(self._context)

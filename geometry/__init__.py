@@ -1,4 +1,8 @@
-"""Shapes, their properties, and the SceneGraph that knows where they are."""
+"""Shapes, their properties, and the SceneGraph that knows where they are.
+
+The names of merganser.geometry.rendering and merganser.geometry.visualizers are here, too; they are loaded when one of
+them is asked for.
+"""
 
 import importlib
 from typing import TYPE_CHECKING, Any
@@ -62,6 +66,7 @@ from merganser.geometry.render_label import RenderLabel
 from merganser.geometry.rgba import Rgba
 from merganser.geometry.roles import Role, RoleAssign
 from merganser.geometry.scalar_templates import (
+    ContactSurface_,
     FramePoseVector_,
     PenetrationAsPointPair_,
     QueryObject_,
@@ -110,6 +115,17 @@ if TYPE_CHECKING:
         kHasRenderEngineGltfClient,
         kHasRenderEngineVtk,
     )
+    from merganser.geometry.visualizers import (
+        Meshcat,
+        MeshcatAnimation,
+        MeshcatParams,
+        MeshcatPointCloudVisualizer,
+        MeshcatPointCloudVisualizer_,
+        MeshcatVisualizer,
+        MeshcatVisualizer_,
+        MeshcatVisualizerParams,
+        StartMeshcat,
+    )
 
 __all__ = [
     "Aabb",
@@ -131,6 +147,7 @@ __all__ = [
     "ComputeObbForTriangleMesh",
     "ComputeObbForVolumeMesh",
     "ContactSurface",
+    "ContactSurface_",
     "ConvertVolumeToSurfaceMesh",
     "Convex",
     "Cylinder",
@@ -163,7 +180,15 @@ __all__ = [
     "MemoryFile",
     "Mesh",
     "MeshSource",
+    "Meshcat",
+    "MeshcatAnimation",
     "MeshcatCone",
+    "MeshcatParams",
+    "MeshcatPointCloudVisualizer",
+    "MeshcatPointCloudVisualizer_",
+    "MeshcatVisualizer",
+    "MeshcatVisualizerParams",
+    "MeshcatVisualizer_",
     "NullTexture",
     "Obb",
     "PenetrationAsPointPair",
@@ -200,6 +225,7 @@ __all__ = [
     "SourceId",
     "Sphere",
     "SsaoParameter",
+    "StartMeshcat",
     "SurfacePolygon",
     "SurfaceTriangle",
     "TriangleSurfaceMesh",
@@ -211,7 +237,7 @@ __all__ = [
     "kHasRenderEngineVtk",
 ]
 
-# Imported when they are first asked for: most programs render nothing.
+# Imported when they are first asked for: most programs render and show nothing.
 _FROM_RENDERING = frozenset(
     {
         "ClippingRange", "ColorRenderCamera", "DepthRange", "DepthRenderCamera", "EnvironmentMap",
@@ -224,10 +250,14 @@ _FROM_RENDERING = frozenset(
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _FROM_RENDERING:
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    value = globals()[name] = getattr(importlib.import_module("merganser.geometry.rendering"), name)
-    return value
+    if name in _FROM_RENDERING:
+        value = globals()[name] = getattr(importlib.import_module("merganser.geometry.rendering"), name)
+        return value
+    if name in __all__:
+        viewers = importlib.import_module("merganser.geometry.visualizers")
+        globals().update((each, getattr(viewers, each)) for each in viewers.__all__)
+        return globals()[name]
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:

@@ -90,6 +90,11 @@ class ProximityLayout:
             [make_representation(shape, of, f"Geometry '{name}' ({id!r})") for shape, of, id, name in named]
         )
 
+    def hydroelastic_margin(self) -> float:
+        """The distance at which two of these geometries may begin to have a contact surface [m]."""
+        margins = [of.GetPropertyOrDefault("hydroelastic", "margin", 0.0) for of in self.properties]
+        return float(sum(sorted(margins)[-2:]))
+
     def world_poses(self, poses: WorldPoses) -> NDArray[Any]:
         """Returns the poses X_WG of these geometries, contiguous, shape [n, 4, 4]."""
         return poses.X_WG[self.rows]

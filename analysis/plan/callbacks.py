@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from merganser.analysis.plan import fields as f
 from merganser.framework.core.derivatives import compute_for
 from merganser.framework.core.events import DID_ITS_WORK, DID_NOTHING, EventKind
@@ -70,10 +72,13 @@ class Handler:
         events: as given.
         number: of its operation.
         comes_before_operations: whether other events of the group come after it that are compiled.
+        demand: whether a publish event is wanted; None if it always is.
+        left_out: 1 if the loop has left it out, as nobody wanted it, shape [1].
     """
 
     __slots__ = (
-        "_inputs", "_key", "_kind", "_plan", "_reads", "_room", "_valid", "comes_before_operations", "events", "number",
+        "_inputs", "_key", "_kind", "_plan", "_reads", "_room", "_valid", "comes_before_operations", "demand", "events",
+        "left_out", "number",
     )  # fmt: skip
 
     def __init__(self, plan: Plan, events: EventList, kind: EventKind, reads: int, valid: int, inputs: int) -> None:
@@ -83,12 +88,15 @@ class Handler:
         self.events = events
         self.number = -1
         self.comes_before_operations = False
+        self.demand = events[0][1].demand
+        self.left_out = np.zeros(1, dtype=np.int64)
 
     def __call__(self) -> int:
         """Calls the handlers; the results of updates stay where the loop finds them."""
         plan = self._plan
         fields = plan.fields
         plan.note_changes(self._valid)
+        self.left_out[0] = 0
         context, event = self.events[0]
         store = context.store
         outer_reads, outer_reader, invalid = store.reads, store.reader, store.invalid

@@ -79,6 +79,7 @@ class Plan:
             that end the simulation.
         fields, reals: what the loop knows, see fields.py.
         num_steps, num_state_updates, num_updates, num_publishes: what has been done in this advance.
+        left_out: publish events that nobody wanted at their time, to happen where the advance ends.
     """
 
     def __init__(self, context: Context, schedule: EventSchedule, integrator: IntegratorBase) -> None:
@@ -132,7 +133,10 @@ class Plan:
         self._has_new_reads = False
         version, routing = self._store.layout.version, self._store.routing
         self._compiled_steps = self._integrator._compiled_steps()  # of its arrays, which it may have made anew
-        known_groups = list(self._program.group_numbers) if hasattr(self, "_program") else [0]
+        known_groups = [0]
+        if hasattr(self, "_program"):
+            known_groups = list(self._program.group_numbers)
+            self._note_left_out()
         self._program = Program(self, self._context, self._schedule, known_groups, self._reads)
         self._is_allowed = all(slot.clearing != -1 for slot in self._store.slots)
         self.fields[f.NEEDS_ALL], self.fields[f.IS_OUT_OF_DATE] = 1, 0
@@ -202,6 +206,7 @@ class Plan:
             self._watched_step = WatchedStep(self, self._schedule, watch)
         self.pending, self.begun = pending, NOTHING_BEGUN
         self.owed: EventList = []
+        self.left_out: EventList = []
         self.statuses: list[EventStatus] = []
         self._outcome = SUCCEEDED
         self.num_steps = self.num_state_updates = self.num_updates = self.num_publishes = 0
@@ -303,7 +308,14 @@ class Plan:
         if self._has_failed and i[f.PLACE] != f.PUBLISHING:
             self.num_publishes -= 1  # publish events that fail do not count
         self._find_pending_events()
+        self._note_left_out()
         self._is_running = False
+
+    def _note_left_out(self) -> None:
+        for handler in self._program.on_demand:
+            if handler.left_out[0] and handler.events[0] not in self.left_out:
+                self.left_out.append(handler.events[0])
+            handler.left_out[0] = 0
 
     def _find_pending_events(self) -> None:
         """What is due where the loop has stopped, and what of the publish events of the last step is missing."""

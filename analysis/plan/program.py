@@ -51,6 +51,7 @@ class Program:
         constants: mask of the operations among what these depend on that neither time nor continuous state changes.
         most_samples: how many samples may be added to a log at once.
         logs: the logs that operations write to.
+        on_demand: handlers of publish events that the loop leaves out while nobody wants them.
         operations, settlers, checks, reads_abstract_state: see Assembly.
     """
 
@@ -76,6 +77,7 @@ class Program:
         down = context.layout.down
         self.changes = [down["time"] | down["xc"], *[0] * f.LAST_GROUP_BIT]
         self.most_samples = 1
+        self.on_demand: list[Handler] = []
         self._places: dict[LeafContext, list[tuple[int, tuple[int, int]]]] = {}
         self._add_derivatives(context)
         for clocks in known_groups:
@@ -137,7 +139,12 @@ class Program:
         return (begin, len(self._assembly)), valid
 
     def _add_callback(self, callback: SlotComputation | Handler) -> None:
-        self._assembly.add_callback(callback)
+        demand = callback.demand if isinstance(callback, Handler) else None
+        if isinstance(callback, Handler) and demand is not None:
+            self._assembly.add_callback(callback, demand.cell, callback.left_out)
+            self.on_demand.append(callback)
+        else:
+            self._assembly.add_callback(callback)
         self.num_callbacks += 1
 
     # ------------------------------------------------------------------ events
@@ -256,7 +263,10 @@ class Program:
         row[f.GROUP_FLAGS] |= f.HAS_PUBLISHES
         single = [[item] for item in events]
         native = [self._are_native(item) for item in single]
-        row[f.PUBLISH_INPUTS_BEGIN], row[f.PUBLISH_INPUTS_END], *masks = self._add_inputs(single, native)
+        certain = [n for n, (_, event) in enumerate(events) if event.demand is None]
+        row[f.PUBLISH_INPUTS_BEGIN], row[f.PUBLISH_INPUTS_END], *masks = self._add_inputs(
+            [single[n] for n in certain], [native[n] for n in certain]
+        )
         row[f.PUBLISH_BEGIN] = len(self._assembly)
         num_samples: Counter[int] = Counter()
         handlers: list[Handler] = []
@@ -271,6 +281,8 @@ class Program:
                     handler.comes_before_operations = True
             else:
                 handlers.append(self._add_handler(item, EventKind.PUBLISH, *masks))
+                if handlers[-1].demand is not None:  # counts as having happened, also when it is left out
+                    row[f.GROUP_FLAGS] |= f.HAS_NATIVE_PUBLISHES
         row[f.PUBLISH_END] = len(self._assembly)
         if any(num_samples.values()):
             row[f.GROUP_FLAGS] |= f.HAS_LOGS

@@ -18,6 +18,7 @@ from merganser.framework.math import *  # noqa: F403
 from merganser.framework.primitives import *  # noqa: F403
 from merganser.framework.trajectories import *  # noqa: F403
 from merganser.geometry import *  # noqa: F403
+from merganser.geometry.perception import *  # noqa: F403
 from merganser.geometry.sensors import *  # noqa: F403
 from merganser.multibody.controllers import *  # noqa: F403
 from merganser.multibody.math import *  # noqa: F403

@@ -31,10 +31,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m merganser", description="Look into model files and simulate them.")
     commands = parser.add_subparsers(dest="command", required=True)
-    info = commands.add_parser("info", help="print bodies, joints, actuators, degrees of freedom and mass")
+    info = commands.add_parser("info", help="tell what a model has, and what was approximated or left out")
     simulate = commands.add_parser("simulate", help="let a model drop and swing under gravity, without actuation")
     for command in (info, simulate):
-        command.add_argument("model", metavar="MODEL", help="URDF or SDFormat file")
+        command.add_argument("model", metavar="MODEL", help="URDF, SDFormat or MJCF file, or an .obj mesh")
         command.add_argument("--fix-base", action="store_true", help="weld bodies that would float to the world")
     simulate.add_argument("--duration", type=float, default=5.0, metavar="S", help="simulated time [s], default 5")
     simulate.add_argument(
@@ -63,19 +63,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (RuntimeError, ValueError, OSError, SyntaxError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-
-
-def _load(plant: MultibodyPlant, options: argparse.Namespace) -> None:
-    from merganser.multibody.parsing import Parser
-
-    instances = Parser(plant).AddModels(options.model)
-    if options.fix_base:
-        children = {plant.get_joint(index).child_body().index() for index in plant.GetJointIndices()}
-        for instance in instances:
-            for index in plant.GetBodyIndices(instance):
-                if index not in children:
-                    plant.WeldFrames(plant.world_frame(), plant.get_body(index).body_frame())
-    plant.Finalize()
 
 
 def _compile(options: argparse.Namespace) -> int:
@@ -112,55 +99,10 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _info(options: argparse.Namespace) -> int:
-    from rich.console import Console
-    from rich.table import Table
+    from merganser.model_info import print_model_info
 
-    from merganser.multibody.plant import MultibodyPlant
-
-    plant = MultibodyPlant(0.0)
-    _load(plant, options)
-    console = Console()
-    bodies = Table("body", "mass [kg]", "centre of mass [m]", title="Bodies", title_justify="left")
-    for body in (plant.get_body(index) for index in range(1, plant.num_bodies())):
-        centre = ", ".join(f"{x:.4g}" for x in body.default_com())
-        bodies.add_row(body.name(), f"{body.default_mass():.4g}", centre)
-    joints = Table("joint", "type", "parent", "child", "limits", "damping", title="Joints", title_justify="left")
-    for joint in (plant.get_joint(index) for index in plant.GetJointIndices()):
-        joints.add_row(
-            joint.name(), joint.type_name(), joint.parent_body().name(), joint.child_body().name(),
-            _limits(joint), ", ".join(f"{d:.3g}" for d in joint.default_damping_vector()),
-        )  # fmt: skip
-    actuators = Table(
-        "actuator",
-        "joint",
-        "effort limit",
-        "rotor inertia",
-        "gear ratio",
-        title="Actuators",
-        title_justify="left",
-    )
-    for actuator in (plant.get_joint_actuator(index) for index in plant.GetJointActuatorIndices()):
-        actuators.add_row(
-            actuator.name(), actuator.joint().name(), f"{actuator.effort_limit():.4g}",
-            f"{actuator.default_rotor_inertia():.4g}", f"{actuator.default_gear_ratio():.4g}",
-        )  # fmt: skip
-    console.print(bodies)
-    console.print(joints)
-    if plant.num_actuators():
-        console.print(actuators)
-    mass = plant.CalcTotalMass(plant.CreateDefaultContext())
-    console.print(
-        f"{plant.num_bodies() - 1} bodies, {plant.num_joints()} joints, {plant.num_actuators()} actuators, "
-        f"{plant.num_velocities()} degrees of freedom ({plant.num_positions()} positions), mass {mass:.6g} kg",
-        soft_wrap=True,
-    )
+    print_model_info(options.model, fix_base=options.fix_base)
     return 0
-
-
-def _limits(joint: Any) -> str:
-    if joint.num_positions() != 1:
-        return ""
-    return f"{joint.position_lower_limits()[0]:.4g} to {joint.position_upper_limits()[0]:.4g}"
 
 
 def _simulate(options: argparse.Namespace) -> int:
@@ -169,13 +111,18 @@ def _simulate(options: argparse.Namespace) -> int:
     from merganser.analysis import Simulator
     from merganser.framework import DiagramBuilder
     from merganser.framework.primitives import LogVectorOutput
+    from merganser.model_info import weld_loose_bodies
+    from merganser.multibody.parsing import Parser
     from merganser.multibody.plant import AddMultibodyPlantSceneGraph
 
     if not options.duration > 0.0:
         raise ValueError(f"--duration must be positive, got {options.duration}.")
     builder = DiagramBuilder()
     plant, _ = AddMultibodyPlantSceneGraph(builder, options.time_step)
-    _load(plant, options)
+    Parser(plant).AddModels(options.model)
+    if options.fix_base:
+        weld_loose_bodies(plant)
+    plant.Finalize()
     if plant.num_velocities() == 0:
         raise ValueError(f"'{options.model}' has nothing that moves: all its bodies are welded to the world.")
     log = LogVectorOutput(plant.get_state_output_port(), builder, publish_period=options.duration / 500)

@@ -10,6 +10,8 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
     from merganser.framework.core.native_code import ContextualCode, NativeCode
     from merganser.framework.core.system import System
@@ -18,6 +20,7 @@ __all__ = [
     "DID_ITS_WORK",
     "DID_NOTHING",
     "DeclaredEvent",
+    "Demand",
     "DiscreteUpdateEvent",
     "Event",
     "EventKind",
@@ -215,13 +218,45 @@ class UnrestrictedUpdateEvent(Event):
     kind = EventKind.UNRESTRICTED_UPDATE
 
 
+class Demand:
+    """Whether what a publish event shows is wanted each time, or only as it is in the end; for viewers.
+
+    Compiled simulations leave the event out while nobody wants it, and let it happen once when the advance ends; it
+    costs nothing then. It is wanted until it has been met, or always. May be used from any thread.
+
+    Attributes:
+        cell: 1 if it is wanted, 0 if not; read by compiled code, shape [1].
+    """
+
+    _never_changes = True  # copies of a system share it
+
+    def __init__(self) -> None:
+        self.cell = np.zeros(1, dtype=np.int64)
+        self._is_lasting = False
+
+    def want(self) -> None:
+        """The next event is wanted."""
+        self.cell[0] = 1
+
+    def want_always(self, is_wanted: bool) -> None:
+        """From now on each event is wanted, or only the one in the end."""
+        self._is_lasting = is_wanted
+        self.cell[0] = int(is_wanted)
+
+    def note_met(self) -> None:
+        """The event has happened."""
+        if not self._is_lasting:
+            self.cell[0] = 0
+
+
 @dataclasses.dataclass(frozen=True)
 class DeclaredEvent:
     """An event as a leaf system has declared it.
 
     `handler` is called as handler(context) for publish events, handler(context, discrete_values) for discrete
     updates and handler(context, state) for unrestricted updates. `period` and `offset` are those of periodic events.
-    `native` is an operation that does the same, if there is one.
+    `native` is an operation that does the same, if there is one. `demand` tells whether a publish event is wanted at
+    the moment, None if it always is.
     """
 
     kind: EventKind
@@ -230,3 +265,4 @@ class DeclaredEvent:
     period: float = 0.0
     offset: float = 0.0
     native: NativeCode | ContextualCode | None = None
+    demand: Demand | None = None

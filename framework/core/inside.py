@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from merganser.framework.core.cache import CacheEntry
     from merganser.framework.core.context import Context
-    from merganser.framework.core.events import DeclaredEvent, TriggerType
+    from merganser.framework.core.events import DeclaredEvent, Demand, TriggerType
     from merganser.framework.core.indices import DependencyTicket, UseDefaultName
     from merganser.framework.core.leaf_context import LeafContext
     from merganser.framework.core.leaf_system import LeafSystem
@@ -39,6 +39,7 @@ __all__ = [
     "may_have_witnesses",
     "new_context",
     "next_output_name",
+    "publish_on_demand",
     "scalar_of",
     "slot_of",
     "state_node",
@@ -195,3 +196,8 @@ def use_native_derivatives(system: LeafSystem, code: NativeCode | ContextualCode
 def use_native_event(system: LeafSystem, code: NativeCode | ContextualCode) -> None:
     """Says that an operation does what the handler of the event does that was declared last."""
     system._use_native_event(code)
+
+
+def publish_on_demand(system: LeafSystem, demand: Demand) -> None:
+    """Says that the publish event that was declared last need not happen each time, see Demand."""
+    system._publish_on_demand(demand)

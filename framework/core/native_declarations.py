@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from merganser.framework.core.errors import Where
-from merganser.framework.core.events import EventKind
+from merganser.framework.core.events import Demand, EventKind
 from merganser.framework.core.native_code import ContextualCode, NativeCode
 from merganser.framework.core.native_function import (
     BoundNativeFunction,
@@ -96,6 +96,11 @@ class NativeDeclarations:
         """Says that an operation does the same as the handler of the event declared last."""
         *earlier, last = self._sys_events
         self._sys_events = (*earlier, dataclasses.replace(last, native=code))
+
+    def _publish_on_demand(self: Any, demand: Demand) -> None:
+        """Says that the publish event declared last need not happen each time."""
+        *earlier, last = self._sys_events
+        self._sys_events = (*earlier, dataclasses.replace(last, demand=demand))
 
     def _new_parameter_name(self: Any, name: str | None, index: int) -> str:
         if name is None:

@@ -154,10 +154,15 @@ class Template:
 
 
 class SystemTemplate(Template):
-    """The instantiations of a class of systems, or of builders."""
+    """The instantiations of a class of systems, or of builders.
 
-    def __init__(self, cls: type[Any]) -> None:
-        super().__init__(f"{cls.__name__}_")
+    Args:
+        cls: the class.
+        scalars: called without arguments; returns the scalar types.
+    """
+
+    def __init__(self, cls: type[Any], scalars: Callable[[], Sequence[type[Any]]] = supported_scalars) -> None:
+        super().__init__(f"{cls.__name__}_", scalars)
         self._cls = cls
 
     def _instantiate(self, T: type[Any]) -> type[Any]:

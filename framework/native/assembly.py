@@ -208,12 +208,29 @@ class Assembly:
             self._integers.extend((size, source, target))
         self._append(*self._known[key])
 
-    def add_callback(self, callback: Callable[[], int]) -> None:
-        """Adds a function of Python, which returns what it has come to, see tape.py."""
+    def add_callback(
+        self,
+        callback: Callable[[], int],
+        wanted: NDArray[np.int64] | None = None,
+        note: NDArray[np.int64] | None = None,
+    ) -> None:
+        """Adds a function of Python, which returns what it has come to, see tape.py.
+
+        Args:
+            callback: the function.
+            wanted: whether it is to be called, shape [1], which may change at any time; None if always.
+            note: becomes 1 when it is not called, shape [1].
+        """
         start = len(self._integers)
         self._integers.extend((id(callback), self.operations.failure.ctypes.data))
         self._kept.append(callback)
-        self._append(address_of("call_back", self._is_complex), start)
+        if wanted is None:
+            self._append(address_of("call_back", self._is_complex), start)
+            return
+        assert note is not None
+        self._integers.extend((wanted.ctypes.data, note.ctypes.data))
+        self._kept += [wanted, note]
+        self._append(address_of("call_back_on_demand", self._is_complex), start)
 
     def finish(self) -> OperationList:
         """Returns the list of operations. When it is called again after more has been added, that is added to the list;

@@ -119,6 +119,16 @@ def call_back(values: Any, numbers: Any, integers: Any) -> None:
 
 
 @_operation
+def call_back_on_demand(values: Any, numbers: Any, integers: Any) -> None:
+    """Calls a function of Python if it is wanted, or notes that it was not called; integers: those of call_back, then
+    the addresses of whether it is wanted, and of the note."""
+    if integers_at(integers[2])[0]:
+        integers_at(integers[1])[0] = call_python(integers[0], integers[1])
+    else:
+        integers_at(integers[3])[0] = 1
+
+
+@_operation
 def switch(values: Any, numbers: Any, integers: Any) -> None:
     """y = u of the selected port; integers: failure, n, its number's place, y, number of ports, then each and its u."""
     n, selected, y = integers[1], int(values[integers[2]]), integers[3]

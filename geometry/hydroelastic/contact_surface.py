@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.geometry.hydroelastic.face_columns import AREA, CENTROID, GRAD_M, GRAD_N, NORMAL, PRESSURE
+from merganser.geometry.hydroelastic.surface_files import save_surface
 from merganser.geometry.ids import GeometryId
 from merganser.geometry.materials import HydroelasticContactRepresentation
 from merganser.geometry.meshes import (
@@ -17,7 +18,7 @@ from merganser.geometry.meshes import (
     TriangleSurfaceMesh,
     TriangleSurfaceMeshFieldLinear,
 )
-from merganser.geometry.meshes.arrays import element_at
+from merganser.geometry.meshes.arrays import element_at, scalar
 
 __all__ = ["ContactSurface"]
 
@@ -30,7 +31,8 @@ class ContactSurface:
     Faces are polygons, or the triangles between the edges of these and their centroids. Normals point out of N into M;
     the traction on M in each point is the pressure along the normal.
 
-    QueryObject makes them; see `QueryObject.ComputeContactSurfaces`.
+    QueryObject makes them; see `QueryObject.ComputeContactSurfaces`. In a plant or SceneGraph of AutoDiffXd its numbers
+    have derivatives.
 
     Args:
         ids: of M and N, the smaller one first.
@@ -80,9 +82,9 @@ class ContactSurface:
         count = int(self._num_corners.sum())
         return count + len(self._numbers) if self.is_triangle() else count
 
-    def total_area(self) -> float:
+    def total_area(self) -> Any:
         """The area of all faces [m²]."""
-        return float(self._numbers[:, AREA].sum())
+        return scalar(self._numbers[:, AREA].sum())
 
     @overload
     def centroid(self) -> Array: ...
@@ -103,7 +105,7 @@ class ContactSurface:
 
     # ------------------------------------------------------------------ faces
 
-    def area(self, face_index: int) -> float:
+    def area(self, face_index: int) -> Any:
         """The area of a face [m²].
 
         Raises:
@@ -111,7 +113,7 @@ class ContactSurface:
         """
         if self.is_triangle():
             return self.tri_mesh_W().area(face_index)
-        return float(self._face(face_index)[AREA])
+        return scalar(self._face(face_index)[AREA])
 
     def face_normal(self, face_index: int) -> Array:
         """The unit normal of a face, out of N into M, in W, shape [3].
@@ -193,6 +195,13 @@ class ContactSurface:
             and np.array_equal(self._vertices, surface._vertices)
         )
 
+    def Save(self, path: Any) -> None:
+        """Writes the faces and the pressures at their corners to a .vtk or .ply file; pydrake has no such function.
+
+        Errors as of surface_files.py.
+        """
+        save_surface(self, path)
+
     # ------------------------------------------------------------------ helpers
 
     @functools.cached_property
@@ -254,7 +263,8 @@ class ContactSurface:
             )
 
     def __repr__(self) -> str:
+        area = self.total_area()
         return (
             f"<ContactSurface of {self._ids[0]!r} and {self._ids[1]!r}: {self.num_faces()} faces, "
-            f"{self.total_area():.6g} m²>"
+            f"{float(getattr(area, 'value', lambda: area)()):.6g} m²>"
         )

@@ -10,16 +10,10 @@ from numpy.typing import NDArray
 
 from merganser.framework.native import Given, bind
 from merganser.geometry.hydroelastic.face_columns import FACE_NUMBERS
-from merganser.geometry.hydroelastic.layout import (
-    COMPLIANT_HALF_SPACE,
-    COMPLIANT_VOLUME,
-    RIGID_HALF_SPACE,
-    RIGID_SURFACE,
-    make_layout,
-)
-from merganser.geometry.hydroelastic.polygons import MOST_CORNERS, make_room
+from merganser.geometry.hydroelastic.layout import make_layout
+from merganser.geometry.hydroelastic.polygons import MOST_CORNERS, make_buffers
 from merganser.geometry.hydroelastic.representation import Representation
-from merganser.geometry.hydroelastic.surfaces import contact_surfaces
+from merganser.geometry.hydroelastic.surfaces import contact_surfaces, has_surface
 
 __all__ = ["Faces", "HydroelasticArrays", "HydroelasticEngine"]
 
@@ -43,24 +37,9 @@ class HydroelasticArrays:
         self._kinds: list[int] = self.bodies["kind"].tolist()
 
     def have_surfaces(self, pairs: NDArray[np.int64]) -> list[bool]:
-        """Whether each of some pairs of rows is one whose contact is a surface.
-
-        One must be compliant and the other take part; of half spaces one, the other no half space; and a compliant half
-        space has a surface with what is rigid only, as in pydrake.
-        """
+        """Whether each of some pairs of rows is one whose contact is a surface, see has_surface()."""
         kinds = self._kinds
-        return [(kinds[a], kinds[b]) in _HAVE_SURFACE for a, b in pairs.tolist()]
-
-
-_HAVE_SURFACE = {
-    (COMPLIANT_VOLUME, RIGID_SURFACE),
-    (RIGID_SURFACE, COMPLIANT_VOLUME),
-    (COMPLIANT_VOLUME, COMPLIANT_VOLUME),
-    (COMPLIANT_VOLUME, RIGID_HALF_SPACE),
-    (RIGID_HALF_SPACE, COMPLIANT_VOLUME),
-    (COMPLIANT_HALF_SPACE, RIGID_SURFACE),
-    (RIGID_SURFACE, COMPLIANT_HALF_SPACE),
-}
+        return [has_surface(kinds[a], kinds[b]) for a, b in pairs.tolist()]
 
 
 class Faces(NamedTuple):
@@ -89,7 +68,7 @@ class HydroelasticEngine:
 
     def __init__(self, arrays: HydroelasticArrays) -> None:
         self.arrays = arrays
-        self._room = make_room()
+        self._buffers = make_buffers()
         self._faces = _make_faces(64)
         self._run: Any = None
 
@@ -104,7 +83,7 @@ class HydroelasticEngine:
             if self._run is None:
                 given = Given(_POSES), Given(_PAIRS), Given(0)
                 self._run = bind(
-                    contact_surfaces, self.arrays.bodies, self.arrays.meshes, *given, self._room, *self._faces
+                    contact_surfaces, self.arrays.bodies, self.arrays.meshes, *given, self._buffers, *self._faces
                 )
             count = self._run(X_WG, pairs, len(pairs))
             corners, numbers, owners = self._faces

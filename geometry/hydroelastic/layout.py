@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.native.records_of_arrays import FLOAT, INTEGER, ArrayOf
 from merganser.geometry.hydroelastic.representation import (
     CompliantHalfSpace,
     CompliantVolume,
@@ -26,6 +27,7 @@ from merganser.geometry.proximity.box_tree import LEAF, make_box_tree
 
 __all__ = [
     "COMPLIANT_HALF_SPACE",
+    "COMPLIANT_KINDS",
     "COMPLIANT_VOLUME",
     "NOTHING",
     "RIGID_HALF_SPACE",
@@ -39,6 +41,7 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 NOTHING, RIGID_SURFACE, COMPLIANT_VOLUME, RIGID_HALF_SPACE, COMPLIANT_HALF_SPACE = range(5)
+COMPLIANT_KINDS = COMPLIANT_VOLUME, COMPLIANT_HALF_SPACE
 _FEW = 4  # elements in a leaf: twice as fast as one for spheres
 
 body_dtype = np.dtype(
@@ -63,12 +66,12 @@ class Meshes(NamedTuple):
         tree: see proximity/box_tree.py, shape [num_nodes, 3].
     """
 
-    vertices: Array
-    elements: Integers
-    planes: Array
-    fields: Array
-    boxes: Array
-    tree: Integers
+    vertices: Annotated[Array, ArrayOf(FLOAT, 2)]
+    elements: Annotated[Integers, ArrayOf(INTEGER, 2)]
+    planes: Annotated[Array, ArrayOf(FLOAT, 3)]
+    fields: Annotated[Array, ArrayOf(FLOAT, 2)]
+    boxes: Annotated[Array, ArrayOf(FLOAT, 2)]
+    tree: Annotated[Integers, ArrayOf(INTEGER, 2)]
 
 
 def make_layout(representations: Sequence[Representation | None]) -> tuple[NDArray[np.void], Meshes]:

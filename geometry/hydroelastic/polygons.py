@@ -1,31 +1,34 @@
 """Convex polygons: cut out of tetrahedra by planes, clipped by planes, and measured.
 
-A polygon stands in one of two rows of `Room.polygons`; clipping takes it from one to the other. Comparisons look at
+A polygon stands in one of two rows of `Buffers.polygons`; clipping takes it from one to the other. Comparisons look at
 real parts, so that all of this runs with complex numbers.
 """
 
 from __future__ import annotations
 
 import itertools
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.native import device
+from merganser.framework.native.records_of_arrays import FLOAT, INTEGER, ArrayOf
 from merganser.geometry.proximity.box_tree import DEEPEST
 from merganser.geometry.proximity.vectors import Vector3, cross, dot
 
-__all__ = ["MOST_CORNERS", "Room", "center_of_polygon", "clip", "make_room", "signed_distance", "slice_tetrahedron"]
+__all__ = [
+    "MOST_CORNERS", "Buffers", "center_of_polygon", "clip", "make_buffers", "signed_distance", "slice_tetrahedron"
+]  # fmt: skip
 
 Array = NDArray[Any]
 
 MOST_CORNERS = 10  # of a face: a slice of a tetrahedron, clipped by four planes, has 8, and rounding may add some
-_ROOM = 24  # corners while clipping: each plane may add half as many where rounding makes a polygon wavy
+_MOST_CLIPPED = 24  # corners while clipping: each plane may add half as many where rounding makes a polygon wavy
 _SLIVER = 1e-14  # polygons of less area, of the square of their size, are none
 
 
-class Room(NamedTuple):
+class Buffers(NamedTuple):
     """Work arrays; T is the scalar of the poses.
 
     Attributes:
@@ -38,19 +41,19 @@ class Room(NamedTuple):
         stack: nodes to be looked at, int64, shape [.., 2].
     """
 
-    poses: Array
-    pose: Array
-    triangle: Array
-    polygons: Array
-    distances: Array
-    stack: NDArray[np.int64]
+    poses: Annotated[Array, ArrayOf(FLOAT, 2)]
+    pose: Annotated[Array, ArrayOf(FLOAT)]
+    triangle: Annotated[Array, ArrayOf(FLOAT, 2)]
+    polygons: Annotated[Array, ArrayOf(FLOAT, 3)]
+    distances: Annotated[Array, ArrayOf(FLOAT)]
+    stack: Annotated[NDArray[np.int64], ArrayOf(INTEGER, 2)]
 
 
-def make_room(scalar: Any = np.float64) -> Room:
+def make_buffers(scalar: Any = np.float64) -> Buffers:
     """Returns work arrays for poses of float64 or complex128."""
-    return Room(
-        np.zeros((2, 12), scalar), np.zeros(21), np.zeros((3, 3), scalar), np.zeros((2, _ROOM, 3), scalar),
-        np.zeros(_ROOM, scalar), np.zeros((4 * DEEPEST, 2), np.int64),
+    return Buffers(
+        np.zeros((2, 12), scalar), np.zeros(21), np.zeros((3, 3), scalar), np.zeros((2, _MOST_CLIPPED, 3), scalar),
+        np.zeros(_MOST_CLIPPED, scalar), np.zeros((4 * DEEPEST, 2), np.int64),
     )  # fmt: skip
 
 
@@ -85,7 +88,7 @@ def signed_distance(n: Vector3, d: Any, p: Array) -> Any:
 
 
 @device
-def slice_tetrahedron(vertices: Array, corners: Array, n: Vector3, d: Any, room: Room) -> int:
+def slice_tetrahedron(vertices: Array, corners: Array, n: Vector3, d: Any, buffers: Buffers) -> int:
     """Puts the polygon in which the plane n . p + d = 0 cuts a tetrahedron into the first row; returns its corners.
 
     They are counter-clockwise seen from where n points. A tetrahedron that the plane only touches counts if it lies on
@@ -93,27 +96,27 @@ def slice_tetrahedron(vertices: Array, corners: Array, n: Vector3, d: Any, room:
     """
     bits = 0
     for i in range(4):
-        room.distances[i] = signed_distance(n, d, vertices[corners[i]])
-        if room.distances[i].real > 0.0:
+        buffers.distances[i] = signed_distance(n, d, vertices[corners[i]])
+        if buffers.distances[i].real > 0.0:
             bits += 1 << i
     count = _SLICES[bits, 0]
     for k in range(count):
         i, j = _SLICES[bits, 1 + 2 * k], _SLICES[bits, 2 + 2 * k]
         p, q = vertices[corners[i]], vertices[corners[j]]
-        t = room.distances[i] / (room.distances[i] - room.distances[j])
+        t = buffers.distances[i] / (buffers.distances[i] - buffers.distances[j])
         for c in range(3):
-            room.polygons[0, k, c] = p[c] + t * (q[c] - p[c])
+            buffers.polygons[0, k, c] = p[c] + t * (q[c] - p[c])
     return count
 
 
 @device
-def clip(room: Room, row: int, count: int, n: Vector3, d: Any, normal: Vector3) -> tuple[int, int]:
+def clip(buffers: Buffers, row: int, count: int, n: Vector3, d: Any, normal: Vector3) -> tuple[int, int]:
     """Leaves of a polygon what lies where n . p + d >= 0 (Sutherland and Hodgman 1974).
 
     A polygon in the plane itself stays if its normal points to the positive side, so that of two neighbors one has it.
 
     Args:
-        room: with the polygon, whose corners are overwritten.
+        buffers: with the polygon, whose corners are overwritten.
         row: where it stands.
         count: its corners.
         n: unit normal of the plane.
@@ -123,11 +126,11 @@ def clip(room: Room, row: int, count: int, n: Vector3, d: Any, normal: Vector3) 
     Returns:
         The number of corners, zero if nothing is left, and the row where they stand.
     """
-    polygon, clipped = room.polygons[row], room.polygons[1 - row]
+    polygon, clipped = buffers.polygons[row], buffers.polygons[1 - row]
     num_inside, num_on = 0, 0
     for i in range(count):
         distance = signed_distance(n, d, polygon[i])
-        room.distances[i] = distance
+        buffers.distances[i] = distance
         if distance.real >= 0.0:
             num_inside += 1
         if distance.real == 0.0:
@@ -141,13 +144,13 @@ def clip(room: Room, row: int, count: int, n: Vector3, d: Any, normal: Vector3) 
     kept = 0
     j = count - 1
     for i in range(count):
-        d_i, d_j = room.distances[i], room.distances[j]
-        if (d_i.real >= 0.0) != (d_j.real >= 0.0) and kept < _ROOM:
+        d_i, d_j = buffers.distances[i], buffers.distances[j]
+        if (d_i.real >= 0.0) != (d_j.real >= 0.0) and kept < _MOST_CLIPPED:
             t = d_j / (d_j - d_i)
             for c in range(3):
                 clipped[kept, c] = polygon[j, c] + t * (polygon[i, c] - polygon[j, c])
             kept += 1
-        if d_i.real >= 0.0 and kept < _ROOM:
+        if d_i.real >= 0.0 and kept < _MOST_CLIPPED:
             for c in range(3):
                 clipped[kept, c] = polygon[i, c]
             kept += 1

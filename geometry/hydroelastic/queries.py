@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.geometry.hydroelastic.contact_surface import ContactSurface
+from merganser.geometry.hydroelastic.derivatives import differentiate_surfaces
 from merganser.geometry.hydroelastic.engine import HydroelasticEngine
 from merganser.geometry.hydroelastic.representation import compliance_of
 from merganser.geometry.materials import HydroelasticContactRepresentation, HydroelasticType
 from merganser.geometry.pose_layout import WorldPoses
-from merganser.geometry.proximity.queries import GetState, ProximityQueries
+from merganser.geometry.proximity.queries import GetState, ProximityQueries, with_derivatives
 from merganser.geometry.query_results import PenetrationAsPointPair
 from merganser.geometry.shapes import HalfSpace
 
@@ -20,6 +21,7 @@ __all__ = ["HydroelasticQueries"]
 
 Array = NDArray[Any]
 _NONE = np.zeros((0, 2), np.int64)
+_STEP = 1e-170  # of derivatives in imaginary parts: its square is zero
 
 
 class HydroelasticQueries:
@@ -37,16 +39,15 @@ class HydroelasticQueries:
         self._layout = layout = proximity.layout
         self._arrays = layout.hydroelastic
         self._engine = HydroelasticEngine(self._arrays)
-        margins = [of.GetPropertyOrDefault("hydroelastic", "margin", 0.0) for of in layout.properties]
-        self._margin = float(sum(sorted(margins)[-2:]))
+        self._margin = layout.hydroelastic_margin()
         self._is_compliant = [compliance_of(of) == HydroelasticType.kCompliant for of in layout.properties]
 
     def contact_surfaces(
         self, get_state: GetState, poses: WorldPoses, representation: HydroelasticContactRepresentation, query: str
     ) -> list[ContactSurface]:
         """See `QueryObject.ComputeContactSurfaces`; `query` is what messages call this."""
-        X_WG = self._float_poses(poses, query)
-        surfaces, others = self._meet(X_WG, representation, query)
+        X_WG, dX_WG = self._proximity.poses(poses)
+        surfaces, others = self._meet(X_WG, dX_WG, representation, query)
         touching = self._proximity.overlaps(get_state, X_WG, others)
         if len(touching):
             raise self._no_surface(query, int(touching[0]["row_a"]), int(touching[0]["row_b"]))
@@ -56,12 +57,13 @@ class HydroelasticQueries:
         self, get_state: GetState, poses: WorldPoses, representation: HydroelasticContactRepresentation, query: str
     ) -> tuple[list[ContactSurface], list[PenetrationAsPointPair]]:
         """See `QueryObject.ComputeContactSurfacesWithFallback`; `query` is what messages call this."""
-        X_WG = self._float_poses(poses, query)
-        surfaces, others = self._meet(X_WG, representation, query)
-        return surfaces, self._proximity.point_pairs(self._proximity.overlaps(get_state, X_WG, others))
+        X_WG, dX_WG = self._proximity.poses(poses)
+        surfaces, others = self._meet(X_WG, dX_WG, representation, query)
+        overlaps = self._proximity.overlaps(get_state, X_WG, others)
+        return surfaces, self._proximity.point_pairs(get_state, query, X_WG, dX_WG, overlaps)
 
     def _meet(
-        self, X_WG: Array, representation: HydroelasticContactRepresentation, query: str
+        self, X_WG: Array, dX_WG: Array | None, representation: HydroelasticContactRepresentation, query: str
     ) -> tuple[list[ContactSurface], NDArray[np.int64]]:
         """The contact surfaces, and the pairs that may meet and have none."""
         if not isinstance(representation, HydroelasticContactRepresentation):
@@ -71,6 +73,11 @@ class HydroelasticQueries:
         pairs = candidates if all(have) else candidates[np.array(have)]
         faces = self._engine.contact_surfaces(X_WG, pairs)
         corners, numbers, owners = faces.corners.copy(), faces.numbers.copy(), faces.owners.copy()
+        if dX_WG is not None and dX_WG.shape[-1] and len(owners):
+            given = corners, numbers, owners
+            lanes = differentiate_surfaces(self._arrays, X_WG, dX_WG, pairs, given, _STEP, lambda *given: True)
+            d_corners, d_numbers = (np.moveaxis(of.imag, 0, -1) / _STEP for of in lanes)
+            corners, numbers = with_derivatives(corners, d_corners), with_derivatives(numbers, d_numbers)
         starts = [0, len(owners)]
         if len(pairs) != 1:
             starts = np.searchsorted(owners[:, 0], np.arange(len(pairs) + 1)).tolist()
@@ -82,15 +89,6 @@ class HydroelasticQueries:
                 compliant = is_compliant[m], is_compliant[n]
                 surfaces.append(ContactSurface((ids[m], ids[n]), representation, of_pair, compliant))
         return surfaces, _NONE if all(have) else candidates[~np.array(have)]
-
-    def _float_poses(self, poses: WorldPoses, query: str) -> Array:
-        X_WG, dX_WG = self._proximity.poses(poses)
-        if dX_WG is not None:
-            raise RuntimeError(
-                f"{query}(): contact surfaces are for poses of float64; these are of AutoDiffXd. Evaluate them in a "
-                "SceneGraph of floats."
-            )
-        return X_WG
 
     def _no_surface(self, query: str, a: int, b: int) -> RuntimeError:
         """Why two geometries that overlap have no contact surface, and what to do."""

@@ -39,7 +39,7 @@ from merganser.geometry.hydroelastic.layout import (
 )
 from merganser.geometry.hydroelastic.polygons import (
     MOST_CORNERS,
-    Room,
+    Buffers,
     center_of_polygon,
     clip,
     signed_distance,
@@ -49,12 +49,47 @@ from merganser.geometry.hydroelastic.trees import box_across_plane, boxes_overla
 from merganser.geometry.proximity.box_tree import END, LEAF, LEFT, RIGHT
 from merganser.geometry.proximity.vectors import Vector3, add, dot, negated, rotated, scaled, subtract
 
-__all__ = ["contact_surfaces"]
+__all__ = ["contact_surfaces", "has_surface", "split_candidates"]
 
 Array = NDArray[Any]
 Integers = NDArray[np.int64]
 
 _LEAST_COSINE = math.cos(5.0 * math.pi / 8.0)
+
+
+@device
+def has_surface(A: int, B: int) -> bool:
+    """Whether the contact of geometries of two kinds is a surface.
+
+    One must be compliant and the other take part; of half spaces one, the other no half space; and a compliant half
+    space has a surface with what is rigid only, as in pydrake.
+    """
+    if A == COMPLIANT_VOLUME or B == COMPLIANT_VOLUME:
+        other = B if A == COMPLIANT_VOLUME else A
+        return other in (RIGID_SURFACE, COMPLIANT_VOLUME, RIGID_HALF_SPACE)
+    return (A == COMPLIANT_HALF_SPACE and B == RIGID_SURFACE) or (A == RIGID_SURFACE and B == COMPLIANT_HALF_SPACE)
+
+
+@kernel
+def split_candidates(
+    # Model:
+    bodies: Array,  # of body_dtype, shape [n]
+    # In and out:
+    candidates_io: Integers,  # rows a < b of pairs that may meet; those without surfaces are left, shape [.., 2]
+    # Out:
+    surface_pairs_out: Integers,  # those whose contact is a surface; as long as that, or longer
+) -> int:
+    """Parts pairs by what their contact is; returns how many have surfaces."""
+    num_surfaces, num_others = 0, 0
+    for i in range(candidates_io.shape[0]):
+        a, b = candidates_io[i, 0], candidates_io[i, 1]
+        if has_surface(bodies[a]["kind"], bodies[b]["kind"]):
+            surface_pairs_out[num_surfaces, 0], surface_pairs_out[num_surfaces, 1] = a, b
+            num_surfaces += 1
+        else:
+            candidates_io[num_others, 0], candidates_io[num_others, 1] = a, b
+            num_others += 1
+    return num_surfaces
 
 
 @kernel
@@ -67,7 +102,7 @@ def contact_surfaces(
     pairs_in: Integers,  # rows a < b, shape [.., 2]
     num_pairs: int,
     # Work:
-    room: Room,
+    buffers: Buffers,
     # Out:
     corners_out: Array,  # of each face positions in W and pressures, shape [capacity, MOST_CORNERS, 4]
     faces_out: Array,  # shape [capacity, FACE_NUMBERS], see face_columns.py
@@ -75,8 +110,8 @@ def contact_surfaces(
 ) -> int:
     """Writes the faces of the contact surfaces of pairs, those of a pair side by side; returns how many there are.
 
-    If there are more than the outputs have room for, only as many as fit are written. Pairs with no contact surface, as
-    of two rigid geometries, have none.
+    If there are more than the outputs have places for, only as many as fit are written. Pairs with no contact surface,
+    as of two rigid geometries, have none.
     """
     count = 0
     for i in range(num_pairs):
@@ -86,43 +121,43 @@ def contact_surfaces(
         is_swapped = (B == COMPLIANT_VOLUME and A != COMPLIANT_VOLUME) or B == COMPLIANT_HALF_SPACE
         v, o = (b, a) if is_swapped else (a, b)
         V, O = bodies[v], bodies[o]
-        set_poses(X_WG_in[v], X_WG_in[o], room)
+        set_poses(X_WG_in[v], X_WG_in[o], buffers)
         sign = -1.0 if is_swapped else 1.0
         outputs = corners_out, faces_out, owners_out
         if V["kind"] == COMPLIANT_VOLUME and (O["kind"] == RIGID_SURFACE or O["kind"] == COMPLIANT_VOLUME):
-            count = _meet_meshes(V, O, meshes, room, sign, i, count, outputs)
+            count = _meet_meshes(V, O, meshes, buffers, sign, i, count, outputs)
         elif V["kind"] == COMPLIANT_VOLUME and O["kind"] == RIGID_HALF_SPACE:
-            count = _slice_volume(V, meshes, room, sign, i, count, outputs)
+            count = _slice_volume(V, meshes, buffers, sign, i, count, outputs)
         elif V["kind"] == COMPLIANT_HALF_SPACE and O["kind"] == RIGID_SURFACE:
-            count = _clip_surface(V, O, meshes, room, sign, i, count, outputs)
+            count = _clip_surface(V, O, meshes, buffers, sign, i, count, outputs)
     return count
 
 
 @device
 def _meet_meshes(
-    V: Array, O: Array, meshes: Meshes, room: Room, sign: float, pair: int, count: int, outputs: Any
+    V: Array, O: Array, meshes: Meshes, buffers: Buffers, sign: float, pair: int, count: int, outputs: Any
 ) -> int:
     """Faces of a compliant volume and another mesh; returns their number, with those before."""
-    tree, stack = meshes.tree, room.stack
+    tree, stack = meshes.tree, buffers.stack
     stack[0, 0], stack[0, 1] = V["root"], O["root"]
     E_V, E_O, is_rigid = V["stiffness"], O["stiffness"], O["kind"] == RIGID_SURFACE
     size = 1
     while size > 0:
         size -= 1
         v, o = stack[size, 0], stack[size, 1]
-        if not boxes_overlap(meshes.boxes[v], meshes.boxes[o], room.pose):
+        if not boxes_overlap(meshes.boxes[v], meshes.boxes[o], buffers.pose):
             continue
         v_is_leaf, o_is_leaf = tree[v, LEFT] == LEAF, tree[o, LEFT] == LEAF
         if v_is_leaf and o_is_leaf:
             for f in range(tree[o, RIGHT], tree[o, END]):
                 if is_rigid:
-                    normal = _place_triangle(f, meshes, room)
+                    normal = _place_triangle(f, meshes, buffers)
                     for e in range(tree[v, RIGHT], tree[v, END]):
-                        count = _triangle_in_tetrahedron(e, f, normal, E_V, meshes, room, sign, pair, count, outputs)
+                        count = _triangle_in_tetrahedron(e, f, normal, E_V, meshes, buffers, sign, pair, count, outputs)
                 else:
-                    g_O, at_origin = _place_field(f, E_O, meshes, room)
+                    g_O, at_origin = _place_field(f, E_O, meshes, buffers)
                     for e in range(tree[v, RIGHT], tree[v, END]):
-                        count = _equal_pressure(e, f, g_O, at_origin, E_V, meshes, room, pair, count, outputs)
+                        count = _equal_pressure(e, f, g_O, at_origin, E_V, meshes, buffers, pair, count, outputs)
         elif o_is_leaf or (not v_is_leaf and _extent(meshes.boxes[v]) > _extent(meshes.boxes[o])):
             stack[size, 0], stack[size, 1] = tree[v, RIGHT], o
             stack[size + 1, 0], stack[size + 1, 1] = tree[v, LEFT], o
@@ -141,9 +176,9 @@ def _extent(box: Array) -> float:
 
 
 @device
-def _slice_volume(V: Array, meshes: Meshes, room: Room, sign: float, pair: int, count: int, outputs: Any) -> int:
+def _slice_volume(V: Array, meshes: Meshes, buffers: Buffers, sign: float, pair: int, count: int, outputs: Any) -> int:
     """Faces of a compliant volume and a rigid half space; returns their number, with those before."""
-    tree, stack, X_VO = meshes.tree, room.stack, room.poses[0]
+    tree, stack, X_VO = meshes.tree, buffers.stack, buffers.poses[0]
     # The half space is where n . p + d <= 0.
     n = X_VO[2], X_VO[5], X_VO[8]
     d = -(n[0] * X_VO[9] + n[1] * X_VO[10] + n[2] * X_VO[11])
@@ -162,19 +197,20 @@ def _slice_volume(V: Array, meshes: Meshes, room: Room, sign: float, pair: int, 
         for e in range(tree[v, RIGHT], tree[v, END]):
             field = meshes.fields[e]
             g = field[0], field[1], field[2]
-            corners = slice_tetrahedron(meshes.vertices, meshes.elements[e], n, d, room)
+            corners = slice_tetrahedron(meshes.vertices, meshes.elements[e], n, d, buffers)
             if corners >= 3:
                 g, at_origin = scaled(g, E_V), E_V * field[3]
-                count = _add_face(0, corners, n, g, scaled(n, 0.0), at_origin, sign, room, pair, e, -1, count, outputs)
+                no = scaled(n, 0.0)
+                count = _add_face(0, corners, n, g, no, at_origin, sign, buffers, pair, e, -1, count, outputs)
     return count
 
 
 @device
 def _clip_surface(
-    V: Array, O: Array, meshes: Meshes, room: Room, sign: float, pair: int, count: int, outputs: Any
+    V: Array, O: Array, meshes: Meshes, buffers: Buffers, sign: float, pair: int, count: int, outputs: Any
 ) -> int:
     """Faces of a rigid surface and a compliant half space; returns their number, with those before."""
-    tree, stack, X_VO = meshes.tree, room.stack, room.poses[0]
+    tree, stack, X_VO = meshes.tree, buffers.stack, buffers.poses[0]
     # The plane z = 0 of V, in O: n . p + d is the height above it.
     n = X_VO[6], X_VO[7], X_VO[8]
     d = X_VO[11]
@@ -193,35 +229,35 @@ def _clip_surface(
             size += 2
             continue
         for f in range(tree[o, RIGHT], tree[o, END]):
-            normal = _place_triangle(f, meshes, room)
+            normal = _place_triangle(f, meshes, buffers)
             if not _goes_along(normal, down, 1.0):
                 continue
-            _begin_with_triangle(room)
-            corners, row = clip(room, 0, 3, down, 0.0, normal)
+            _begin_with_triangle(buffers)
+            corners, row = clip(buffers, 0, 3, down, 0.0, normal)
             if corners >= 3:
                 g = scaled(down, pressure_per_depth)
                 no = scaled(down, 0.0)
-                count = _add_face(row, corners, normal, g, no, 0.0, sign, room, pair, -1, f, count, outputs)
+                count = _add_face(row, corners, normal, g, no, 0.0, sign, buffers, pair, -1, f, count, outputs)
     return count
 
 
 @device
-def _place_triangle(f: int, meshes: Meshes, room: Room) -> Vector3:
-    """Puts the corners of a triangle of O into `Room.triangle`, in V; returns its normal in V."""
-    X_VO = room.poses[0]
+def _place_triangle(f: int, meshes: Meshes, buffers: Buffers) -> Vector3:
+    """Puts the corners of a triangle of O into `Buffers.triangle`, in V; returns its normal in V."""
+    X_VO = buffers.poses[0]
     for i in range(3):
         p = meshes.vertices[meshes.elements[f, i]]
         p_V = rotated(X_VO, (p[0], p[1], p[2]))
         for c in range(3):
-            room.triangle[i, c] = p_V[c] + X_VO[9 + c]
+            buffers.triangle[i, c] = p_V[c] + X_VO[9 + c]
     plane = meshes.planes[f, 0]
     return rotated(X_VO, (plane[0], plane[1], plane[2]))
 
 
 @device
-def _place_field(f: int, E_O: float, meshes: Meshes, room: Room) -> tuple[Vector3, Any]:
+def _place_field(f: int, E_O: float, meshes: Meshes, buffers: Buffers) -> tuple[Vector3, Any]:
     """The gradient of the pressure in tetrahedron f of O, in V, and the value of this linear function at Vo."""
-    X_VO, field = room.poses[0], meshes.fields[f]
+    X_VO, field = buffers.poses[0], meshes.fields[f]
     g_O = scaled(rotated(X_VO, (field[0], field[1], field[2])), E_O)
     return g_O, E_O * field[3] - (g_O[0] * X_VO[9] + g_O[1] * X_VO[10] + g_O[2] * X_VO[11])
 
@@ -234,7 +270,7 @@ def _goes_along(n: Vector3, g: Vector3, length: Any) -> bool:
 
 @device
 def _triangle_in_tetrahedron(
-    e: int, f: int, normal: Vector3, E_V: float, meshes: Meshes, room: Room, sign: float, pair: int, count: int,
+    e: int, f: int, normal: Vector3, E_V: float, meshes: Meshes, buffers: Buffers, sign: float, pair: int, count: int,
     outputs: Any,
 ) -> int:  # fmt: skip
     """The part of triangle f of O, placed in V, that lies in tetrahedron e of V."""
@@ -243,17 +279,17 @@ def _triangle_in_tetrahedron(
     if not _goes_along(normal, g, field[4]):
         return count
     for k in range(4):
-        if _is_outside(room.triangle, meshes.planes[e, k]):
+        if _is_outside(buffers.triangle, meshes.planes[e, k]):
             return count
-    _begin_with_triangle(room)
+    _begin_with_triangle(buffers)
     row, corners = 0, 3
     for k in range(4):
         plane = meshes.planes[e, k]
-        corners, row = clip(room, row, corners, (plane[0], plane[1], plane[2]), plane[3], normal)
+        corners, row = clip(buffers, row, corners, (plane[0], plane[1], plane[2]), plane[3], normal)
         if corners < 3:
             return count
     g, at_origin = scaled(g, E_V), E_V * field[3]
-    return _add_face(row, corners, normal, g, scaled(normal, 0.0), at_origin, sign, room, pair, e, f, count, outputs)
+    return _add_face(row, corners, normal, g, scaled(normal, 0.0), at_origin, sign, buffers, pair, e, f, count, outputs)
 
 
 @device
@@ -268,16 +304,16 @@ def _is_outside(triangle: Array, plane: Array) -> bool:
 
 
 @device
-def _begin_with_triangle(room: Room) -> None:
+def _begin_with_triangle(buffers: Buffers) -> None:
     """Puts the placed triangle into the first row of polygons."""
     for i in range(3):
         for c in range(3):
-            room.polygons[0, i, c] = room.triangle[i, c]
+            buffers.polygons[0, i, c] = buffers.triangle[i, c]
 
 
 @device
 def _equal_pressure(
-    e: int, f: int, g_O: Vector3, O_at_origin: Any, E_V: float, meshes: Meshes, room: Room, pair: int, count: int,
+    e: int, f: int, g_O: Vector3, O_at_origin: Any, E_V: float, meshes: Meshes, buffers: Buffers, pair: int, count: int,
     outputs: Any,
 ) -> int:  # fmt: skip
     """The polygon on which tetrahedra e of V and f of O have the same pressure."""
@@ -285,26 +321,26 @@ def _equal_pressure(
     g_V, V_at_origin = scaled((field_V[0], field_V[1], field_V[2]), E_V), E_V * field_V[3]
     # The pressure grows to both sides of the surface, into M = V along g_V and into N = O along g_O.
     h = subtract(g_V, g_O)
-    corners = slice_tetrahedron(meshes.vertices, meshes.elements[e], h, V_at_origin - O_at_origin, room)
+    corners = slice_tetrahedron(meshes.vertices, meshes.elements[e], h, V_at_origin - O_at_origin, buffers)
     if corners < 3:
         return count
     n = scaled(h, 1.0 / np.sqrt(dot(h, h)))  # not zero, lest the plane cut nothing
     if not (_goes_along(n, g_V, E_V * field_V[4]) and _goes_along(negated(n), g_O, np.sqrt(dot(g_O, g_O)))):
         return count
-    row, X_VO = 0, room.poses[0]
+    row, X_VO = 0, buffers.poses[0]
     p_VO = X_VO[9], X_VO[10], X_VO[11]
     for k in range(4):
         plane = meshes.planes[f, k]
         inwards = rotated(X_VO, (plane[0], plane[1], plane[2]))
-        corners, row = clip(room, row, corners, inwards, plane[3] - dot(inwards, p_VO), n)
+        corners, row = clip(buffers, row, corners, inwards, plane[3] - dot(inwards, p_VO), n)
         if corners < 3:
             return count
-    return _add_face(row, corners, n, g_V, g_O, V_at_origin, 1.0, room, pair, e, f, count, outputs)
+    return _add_face(row, corners, n, g_V, g_O, V_at_origin, 1.0, buffers, pair, e, f, count, outputs)
 
 
 @device
 def _add_face(
-    row: int, corners: int, normal: Vector3, g_V: Vector3, g_O: Vector3, at_origin: Any, sign: float, room: Room,
+    row: int, corners: int, normal: Vector3, g_V: Vector3, g_O: Vector3, at_origin: Any, sign: float, buffers: Buffers,
     pair: int, e: int, f: int, count: int, outputs: Any,
 ) -> int:  # fmt: skip
     """Writes a face unless it is next to nothing; returns the number of faces.
@@ -317,14 +353,14 @@ def _add_face(
         g_O: gradient of O's.
         at_origin: V's pressure at Vo.
         sign: 1 if V is M, -1 if it is N.
-        room: with the polygon, in V.
+        buffers: with the polygon, in V.
         pair: row of the pair.
         e: element of V.
         f: element of O.
         count: of the faces before.
         outputs: see `contact_surfaces`.
     """
-    polygon, X_WV = room.polygons[row], room.poses[1]
+    polygon, X_WV = buffers.polygons[row], buffers.poses[1]
     area, center = center_of_polygon(polygon, corners, normal)
     if not area.real > 0.0:
         return count

@@ -7,7 +7,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from merganser.framework.native import device
-from merganser.geometry.hydroelastic.polygons import Room
+from merganser.geometry.hydroelastic.polygons import Buffers
 from merganser.geometry.proximity.vectors import Vector3
 
 __all__ = ["box_across_plane", "boxes_overlap", "set_poses"]
@@ -18,9 +18,9 @@ _ROUNDING = 1e-12  # added to |R|, lest edges that are along each other give an 
 
 
 @device
-def set_poses(X_WV: Array, X_WO: Array, room: Room) -> None:
+def set_poses(X_WV: Array, X_WO: Array, buffers: Buffers) -> None:
     """Puts X_VO and X_WV into the work arrays."""
-    V_to_O, W_to_V = room.poses[0], room.poses[1]
+    V_to_O, W_to_V = buffers.poses[0], buffers.poses[1]
     for i in range(3):
         for j in range(3):
             W_to_V[3 * i + j] = X_WV[i, j]
@@ -34,9 +34,9 @@ def set_poses(X_WV: Array, X_WO: Array, room: Room) -> None:
             + X_WV[2, i] * (X_WO[2, 3] - X_WV[2, 3])
         )
     for i in range(12):
-        room.pose[i] = V_to_O[i].real
+        buffers.pose[i] = V_to_O[i].real
     for i in range(9):
-        room.pose[12 + i] = abs(room.pose[i]) + _ROUNDING
+        buffers.pose[12 + i] = abs(buffers.pose[i]) + _ROUNDING
 
 
 @device
@@ -46,7 +46,7 @@ def boxes_overlap(a: Array, b: Array, pose: Array) -> bool:
     Args:
         a: center and half sizes in V, shape [6].
         b: center and half sizes in O, shape [6].
-        pose: see `Room.pose`.
+        pose: see `Buffers.pose`.
     """
     # Center of b from that of a, in V.
     t0 = pose[0] * b[0] + pose[1] * b[1] + pose[2] * b[2] + pose[9] - a[0]

@@ -7,7 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Array", "bounding_box", "checked_elements", "checked_vertices", "element_at", "merged"]
+__all__ = [
+    "Array", "as_scalars", "bounding_box", "checked_elements", "checked_vertices", "directions", "element_at",
+    "lengths", "merged", "scalar",
+]  # fmt: skip
 
 Array = NDArray[np.float64]
 
@@ -16,7 +19,7 @@ _MERGED = 1e-12  # vertices so close, of the size of the mesh, are one
 
 def checked_vertices(vertices: ArrayLike) -> Array:
     """Returns a copy of positions as an array of shape [n, 3]; a ValueError says that they are none."""
-    points = np.array(vertices, dtype=np.float64)
+    points: Array = as_scalars(vertices).copy()
     if points.size == 0:
         return np.zeros((0, 3))
     if points.ndim == 3 and points.shape[2] == 1:  # columns
@@ -24,6 +27,32 @@ def checked_vertices(vertices: ArrayLike) -> Array:
     if points.ndim != 2 or points.shape[1] != 3:
         raise ValueError(f"The vertices of a mesh must have shape [n, 3]; given {points.shape}.")
     return points
+
+
+def as_scalars(values: ArrayLike) -> NDArray[Any]:
+    """An array of floats, or of AutoDiffXd where it has such."""
+    given = np.asarray(values)
+    if given.dtype == object and any(hasattr(item, "derivatives") for item in given.ravel().tolist()[:1]):
+        return given
+    return np.asarray(values, dtype=np.float64)
+
+
+def scalar(value: Any) -> Any:
+    """A number as a float; of AutoDiffXd as it is."""
+    return value if hasattr(value, "derivatives") else float(value)
+
+
+def lengths(vectors: NDArray[Any]) -> NDArray[Any]:
+    """Lengths of the rows, shape [n]."""
+    found: NDArray[Any] = np.sqrt((vectors * vectors).sum(axis=1))
+    return found
+
+
+def directions(vectors: NDArray[Any], of_length: NDArray[Any]) -> NDArray[Any]:
+    """Unit vectors along the rows, zero for those without length, shape as given."""
+    divisor = np.where(of_length > 0.0, of_length, 1.0)
+    found: NDArray[Any] = vectors / divisor[:, np.newaxis]
+    return found
 
 
 def checked_elements(mesh: str, kind: str, elements: Any, num_corners: int, num_vertices: int) -> NDArray[np.int64]:

@@ -10,6 +10,7 @@ from merganser.geometry.meshes.polygon_surface_mesh import PolygonSurfaceMesh
 
 __all__ = ["convex_hull"]
 
+_LARGEST = 1e100  # distance of vertices from the origin along an axis [m]
 _FLAT = 1e-9  # singular values below this share of the largest one are zero
 
 
@@ -29,6 +30,8 @@ def convex_hull(points: Array, name: str) -> PolygonSurfaceMesh:
         raise RuntimeError(f"The convex hull of '{name}' needs three or more vertices; there are {len(points)}.")
     if not np.isfinite(points).all():
         raise RuntimeError(f"The convex hull of '{name}' needs finite vertices; some are not.")
+    if not np.abs(points).max() < _LARGEST:  # LAPACK does not come to an end where squares overflow
+        raise RuntimeError(f"The convex hull of '{name}' needs vertices nearer than {_LARGEST:g} m; some are not.")
     center = points.mean(axis=0)
     _, sizes, axes = np.linalg.svd(points - center, full_matrices=False)
     if not sizes[1] > _FLAT * sizes[0]:

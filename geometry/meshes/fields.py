@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from merganser.geometry.meshes.arrays import Array, element_at
+from merganser.geometry.meshes.arrays import Array, as_scalars, element_at, scalar
 from merganser.geometry.meshes.polygon_surface_mesh import PolygonSurfaceMesh
 from merganser.geometry.meshes.triangle_surface_mesh import TriangleSurfaceMesh
 
@@ -29,16 +31,16 @@ class TriangleSurfaceMeshFieldLinear:
         self._values = _checked_values(values, mesh.num_vertices())
         self._mesh = mesh
 
-    def EvaluateAtVertex(self, v: int) -> float:
+    def EvaluateAtVertex(self, v: int) -> Any:
         """The value at vertex v."""
-        return float(element_at(self._values, v, "vertex", "this field"))
+        return scalar(element_at(self._values, v, "vertex", "this field"))
 
-    def Evaluate(self, e: int, b: ArrayLike) -> float:
+    def Evaluate(self, e: int, b: ArrayLike) -> Any:
         """The value in triangle e at barycentric coordinates b, shape [3]."""
         corners = element_at(self._mesh.triangle_array(), e, "triangle", "this field")
-        return float(np.asarray(b, dtype=np.float64).reshape(3) @ self._values[corners])
+        return scalar(as_scalars(b).reshape(3) @ self._values[corners])
 
-    def EvaluateCartesian(self, e: int, p_MQ: ArrayLike) -> float:
+    def EvaluateCartesian(self, e: int, p_MQ: ArrayLike) -> Any:
         """The value at the projection of point Q onto the plane of triangle e; p_MQ in M [m], shape [3]."""
         return self.Evaluate(e, self._mesh.CalcBarycentric(p_MQ, e))
 
@@ -64,23 +66,23 @@ class PolygonSurfaceMeshFieldLinear:
         if gradients is None:
             self._gradients = np.array([self._fit(f) for f in range(mesh.num_faces())]).reshape(-1, 3)
         else:
-            self._gradients = np.array(gradients, dtype=np.float64).reshape(-1, 3)
+            self._gradients = as_scalars(gradients).reshape(-1, 3).copy()
         if len(self._gradients) != mesh.num_faces():
             raise ValueError(f"Expected a gradient for each of {mesh.num_faces()} polygons; given {gradients!r}.")
 
-    def EvaluateAtVertex(self, v: int) -> float:
+    def EvaluateAtVertex(self, v: int) -> Any:
         """The value at vertex v."""
-        return float(element_at(self._values, v, "vertex", "this field"))
+        return scalar(element_at(self._values, v, "vertex", "this field"))
 
     def EvaluateGradient(self, e: int) -> Array:
         """The gradient within polygon e, in M, shape [3]."""
         return np.array(element_at(self._gradients, e, "polygon", "this field"))
 
-    def EvaluateCartesian(self, e: int, p_MQ: ArrayLike) -> float:
+    def EvaluateCartesian(self, e: int, p_MQ: ArrayLike) -> Any:
         """The value at point Q of the linear function of polygon e; p_MQ in M [m], shape [3]."""
         first = self._mesh.element(e).vertex(0)
-        offset = np.asarray(p_MQ, dtype=np.float64).reshape(3) - self._mesh.vertex(first)
-        return float(self._values[first] + self.EvaluateGradient(e) @ offset)
+        offset = as_scalars(p_MQ).reshape(3) - self._mesh.vertex(first)
+        return scalar(self._values[first] + self.EvaluateGradient(e) @ offset)
 
     def _fit(self, face: int) -> Array:
         """The smallest gradient that fits the values at the corners best, which lies in their plane."""
@@ -92,7 +94,7 @@ class PolygonSurfaceMeshFieldLinear:
 
 
 def _checked_values(values: ArrayLike, num_vertices: int) -> Array:
-    array = np.array(values, dtype=np.float64).ravel()
+    array: Array = as_scalars(values).ravel().copy()
     if len(array) != num_vertices:
         raise ValueError(f"Expected a value for each of {num_vertices} vertices; given {len(array)}.")
     return array

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +15,7 @@ from merganser.geometry.meshes.triangle_surface_mesh import TriangleSurfaceMesh
 from merganser.geometry.meshes.volume_mesh import VolumeMesh
 from merganser.geometry.meshes.wavefront import read_wavefront, read_wavefront_vertices
 
-__all__ = ["ReadObjToTriangleSurfaceMesh", "read_by_trimesh", "read_surface_mesh", "read_vertices", "read_volume_mesh"]
+__all__ = ["ReadObjToTriangleSurfaceMesh", "read_surface_mesh", "read_vertices", "read_volume_mesh"]
 
 _VTK_TETRAHEDRON = 10  # cell type of the VTK file format
 _GLTF = (".gltf", ".glb")
@@ -51,7 +51,7 @@ def read_surface_mesh(source: MeshSource) -> TriangleSurfaceMesh:
     if source.extension() == ".obj":
         triangles, vertices = read_wavefront(source.read().decode(errors="replace"), source.description())
     else:
-        mesh = _whole_mesh(source)
+        mesh = _trimesh(source)
         vertices, triangles = _upright(source, mesh.vertices), np.asarray(mesh.faces, dtype=np.int64)
     return TriangleSurfaceMesh(triangles, vertices)
 
@@ -62,7 +62,7 @@ def read_vertices(source: MeshSource) -> Array:
         return read_wavefront_vertices(source.read().decode(errors="replace"), source.description())
     if source.extension() == ".vtk":
         return read_volume_mesh(source).vertex_array()
-    return _upright(source, _whole_mesh(source).vertices)
+    return _upright(source, _trimesh(source).vertices)
 
 
 def read_volume_mesh(source: MeshSource) -> VolumeMesh:
@@ -123,25 +123,35 @@ class _SupportingFiles:
     __getitem__ = get
 
 
-def _whole_mesh(source: MeshSource) -> Any:
-    """All triangles in a file as one mesh of trimesh: an object with vertices [n, 3] and faces [m, 3]."""
-    mesh = read_by_trimesh(source, "mesh")
+def read_parts(source: MeshSource) -> list[tuple[Array, Any]]:
+    """Returns the parts of a file of a surface that have materials of their own, as the file has them.
+
+    Returns:
+        For each part, its pose in the file, shape [4, 4], which may scale, and what trimesh calls a mesh.
+
+    Raises:
+        RuntimeError: the file does not exist, cannot be read, or has no faces.
+        ImportError: trimesh is missing.
+    """
+    scene = _load(source, force="scene")
+    placed = [scene.graph[node] for node in scene.graph.nodes_geometry]
+    parts = [(np.asarray(X, dtype=np.float64), scene.geometry[name]) for X, name in placed]
+    parts = [(X, part) for X, part in parts if len(getattr(part, "faces", ()))]
+    if not parts:
+        raise RuntimeError(f"The mesh file '{source.description()}' has no faces.")
+    return parts
+
+
+def _trimesh(source: MeshSource) -> Any:
+    """What trimesh reads: an object with vertices [n, 3] and faces [m, 3]."""
+    mesh = _load(source, force="mesh")
     if not len(getattr(mesh, "faces", ())):
         raise RuntimeError(f"The mesh file '{source.description()}' has no faces.")
     return mesh
 
 
-def read_by_trimesh(source: MeshSource, force: Literal["mesh", "scene"]) -> Any:
-    """Returns what trimesh reads, with vertices as they are in the file.
-
-    Args:
-        source: the file.
-        force: "mesh" for one mesh of all that is in it, "scene" for a scene.
-
-    Raises:
-        RuntimeError: the file does not exist, is empty, or cannot be read.
-        ImportError: trimesh is missing.
-    """
+def _load(source: MeshSource, force: str) -> Any:
+    """What trimesh makes of a file: one 'mesh', or a 'scene' of its parts."""
     name, extension = source.description(), source.extension()
     try:
         import trimesh

@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.geometry.meshes.arrays import Array, bounding_box, checked_vertices, element_at
+from merganser.geometry.meshes.arrays import (
+    Array,
+    bounding_box,
+    checked_vertices,
+    directions,
+    element_at,
+    lengths,
+    scalar,
+)
 
 __all__ = ["PolygonSurfaceMesh", "SurfacePolygon"]
 
@@ -83,13 +91,13 @@ class PolygonSurfaceMesh:
         """The positions of all vertices in M [m], to be read only, shape [num_vertices, 3]."""
         return self._vertices
 
-    def area(self, f: int) -> float:
+    def area(self, f: int) -> Any:
         """The area of polygon f [m²]."""
-        return float(self._at(self._areas, f))
+        return scalar(self._at(self._areas, f))
 
-    def total_area(self) -> float:
+    def total_area(self) -> Any:
         """The area of all polygons [m²]."""
-        return float(self._areas.sum())
+        return scalar(self._areas.sum())
 
     def face_normal(self, f: int) -> Array:
         """The unit normal of polygon f in M, shape [3]; zero if its area is."""
@@ -123,10 +131,9 @@ class PolygonSurfaceMesh:
         p0, p1, p2 = (self._vertices[self._triangles[:, i]] for i in range(3))
         cross = np.cross(p1 - p0, p2 - p0)
         vector = np.add.reduceat(cross, starts) if len(starts) else np.zeros((0, 3))
-        length = np.linalg.norm(vector, axis=1)
-        self._areas = length / 2.0
-        self._normals = vector / np.where(length > 0.0, length, 1.0)[:, None]
-        weights = np.einsum("ti,ti->t", cross, np.repeat(self._normals, num_triangles, axis=0))
+        length = lengths(vector)
+        self._areas, self._normals = length / 2.0, directions(vector, length)
+        weights = (cross * np.repeat(self._normals, num_triangles, axis=0)).sum(axis=1)
         moments = weights[:, None] * (p0 + p1 + p2) / 3.0
         self._centroids = np.zeros_like(vector)
         if len(starts):

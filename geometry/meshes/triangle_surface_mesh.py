@@ -7,11 +7,22 @@ side to which its normal points.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.geometry.meshes.arrays import Array, bounding_box, checked_elements, checked_vertices, element_at
+from merganser.geometry.meshes.arrays import (
+    Array,
+    as_scalars,
+    bounding_box,
+    checked_elements,
+    checked_vertices,
+    directions,
+    element_at,
+    lengths,
+    scalar,
+)
 
 __all__ = ["SurfaceTriangle", "TriangleSurfaceMesh"]
 
@@ -47,7 +58,7 @@ class TriangleSurfaceMesh:
 
     Args:
         triangles: SurfaceTriangles, or indices of vertices of shape [m, 3]; at least one.
-        vertices: positions in M [m], shape [n, 3].
+        vertices: positions in M [m], of floats or AutoDiffXd, shape [n, 3].
 
     Raises:
         RuntimeError: there is no triangle, or one has a vertex that is not there.
@@ -62,9 +73,8 @@ class TriangleSurfaceMesh:
         p0, p1, p2 = (self._vertices[self._triangles[:, i]] for i in range(3))
         # Twice the vector area of each triangle.
         cross = np.cross(p1 - p0, p2 - p0)
-        length = np.linalg.norm(cross, axis=1)
-        self._areas = length / 2.0
-        self._normals = np.divide(cross, length[:, None], out=np.zeros_like(cross), where=length[:, None] > 0.0)
+        length = lengths(cross)
+        self._areas, self._normals = length / 2.0, directions(cross, length)
 
     def num_triangles(self) -> int:
         """The number of triangles."""
@@ -100,13 +110,13 @@ class TriangleSurfaceMesh:
         """The positions of all vertices in M [m], to be read only, shape [num_vertices, 3]."""
         return self._vertices
 
-    def area(self, t: int) -> float:
+    def area(self, t: int) -> Any:
         """The area of triangle t [m²]."""
-        return float(element_at(self._areas, t, "triangle", "this TriangleSurfaceMesh"))
+        return scalar(element_at(self._areas, t, "triangle", "this TriangleSurfaceMesh"))
 
-    def total_area(self) -> float:
+    def total_area(self) -> Any:
         """The area of all triangles [m²]."""
-        return float(self._areas.sum())
+        return scalar(self._areas.sum())
 
     def face_normal(self, t: int) -> Array:
         """The unit normal of triangle t in M, shape [3]; zero if its area is."""
@@ -141,14 +151,22 @@ class TriangleSurfaceMesh:
             Coordinates, shape [3].
         """
         p0, p1, p2 = self._vertices[element_at(self._triangles, t, "triangle", "this TriangleSurfaceMesh")]
-        edges = np.stack([p1 - p0, p2 - p0], axis=1)
-        b1, b2 = np.linalg.lstsq(edges, np.asarray(p_MQ, dtype=np.float64).reshape(3) - p0, rcond=None)[0]
+        e1, e2, q = p1 - p0, p2 - p0, as_scalars(p_MQ).reshape(3) - p0
+        # The normal equations of e1 b1 + e2 b2 = q.
+        g11, g12, g22 = e1 @ e1, e1 @ e2, e2 @ e2
+        determinant = g11 * g22 - g12 * g12
+        if not determinant > 0.0:  # without area: the smallest solution
+            edges = np.stack([e1, e2], axis=1).astype(float)
+            b1, b2 = np.linalg.lstsq(edges, q.astype(float), rcond=None)[0]
+        else:
+            b1 = (g22 * (e1 @ q) - g12 * (e2 @ q)) / determinant
+            b2 = (g11 * (e2 @ q) - g12 * (e1 @ q)) / determinant
         return np.array([1.0 - b1 - b2, b1, b2])
 
     def CalcCartesianFromBarycentric(self, element_index: int, b_Q: ArrayLike) -> Array:
         """Returns p_MQ [m], shape [3], of the point with barycentric coordinates `b_Q`, shape [3], in a triangle."""
         corners = element_at(self._triangles, element_index, "triangle", "this TriangleSurfaceMesh")
-        return np.asarray(np.asarray(b_Q, dtype=np.float64).reshape(3) @ self._vertices[corners])
+        return np.asarray(as_scalars(b_Q).reshape(3) @ self._vertices[corners])
 
     def Equal(self, mesh: TriangleSurfaceMesh) -> bool:
         """Whether both have the same triangles and exactly the same vertices."""

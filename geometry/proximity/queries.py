@@ -30,7 +30,7 @@ from merganser.geometry.shapes import Convex, Ellipsoid, Mesh, Sphere
 if TYPE_CHECKING:
     from merganser.geometry.hydroelastic.queries import HydroelasticQueries
 
-__all__ = ["GetState", "ProximityQueries"]
+__all__ = ["GetState", "ProximityQueries", "with_derivatives"]
 
 Array = NDArray[Any]
 GetState = Callable[[], GeometryState]  # for messages
@@ -88,18 +88,20 @@ class ProximityQueries:
         """See `QueryObject.ComputePointPairPenetration`."""
         X_WG, dX_WG = self.poses(poses)
         results = self._penetrating(get_state, X_WG)
+        return self.point_pairs(get_state, "ComputePointPairPenetration", X_WG, dX_WG, results)
+
+    def point_pairs(
+        self, get_state: GetState, query: str, X_WG: Array, dX_WG: Array | None, results: Array
+    ) -> list[PenetrationAsPointPair]:
+        """The results of `overlaps` as users see them, with derivatives if poses have such."""
         found = _results(PenetrationAsPointPair, self.layout, results)
         if dX_WG is not None:
             for pair, result in zip(found, results):
-                d, _, _ = self._differentiate(get_state, "ComputePointPairPenetration", X_WG, dX_WG, result)
-                pair.p_WCa, pair.p_WCb = _with_derivatives(pair.p_WCa, d.p_WCa), _with_derivatives(pair.p_WCb, d.p_WCb)
-                pair.nhat_BA_W = _with_derivatives(pair.nhat_BA_W, d.nhat_BA_W)
-                pair.depth = _with_derivatives(pair.depth, -d.distance)
+                d, _, _ = self._differentiate(get_state, query, X_WG, dX_WG, result)
+                pair.p_WCa, pair.p_WCb = with_derivatives(pair.p_WCa, d.p_WCa), with_derivatives(pair.p_WCb, d.p_WCb)
+                pair.nhat_BA_W = with_derivatives(pair.nhat_BA_W, d.nhat_BA_W)
+                pair.depth = with_derivatives(pair.depth, -d.distance)
         return self._swapped(found, results)
-
-    def point_pairs(self, results: Array) -> list[PenetrationAsPointPair]:
-        """The results of `overlaps` as users see them."""
-        return self._swapped(_results(PenetrationAsPointPair, self.layout, results), results)
 
     def _swapped(self, found: list[PenetrationAsPointPair], results: Array) -> list[PenetrationAsPointPair]:
         """Exchanges A and B where pydrake does."""
@@ -231,9 +233,9 @@ class ProximityQueries:
             found.append(
                 SignedDistanceToPoint(
                     id_G=id,
-                    p_GN=_with_derivatives(p_GN, d_p_GN),
-                    distance=_with_derivatives(float(result["distance"]), d.distance),
-                    grad_W=_with_derivatives(-result["nhat_BA_W"], -d.nhat_BA_W),
+                    p_GN=with_derivatives(p_GN, d_p_GN),
+                    distance=with_derivatives(float(result["distance"]), d.distance),
+                    grad_W=with_derivatives(-result["nhat_BA_W"], -d.nhat_BA_W),
                 )
             )
         return found
@@ -305,10 +307,10 @@ class ProximityQueries:
         if dX_WG is not None:
             for pair, result in zip(found, results):
                 d, A, B = self._differentiate(get_state, query, X_WG, dX_WG, result)
-                pair.p_ACa = _with_derivatives(*_in_frame(A, result["p_WCa"], d.p_WCa))
-                pair.p_BCb = _with_derivatives(*_in_frame(B, result["p_WCb"], d.p_WCb))
-                pair.distance = _with_derivatives(pair.distance, d.distance)
-                pair.nhat_BA_W = _with_derivatives(pair.nhat_BA_W, d.nhat_BA_W)
+                pair.p_ACa = with_derivatives(*_in_frame(A, result["p_WCa"], d.p_WCa))
+                pair.p_BCb = with_derivatives(*_in_frame(B, result["p_WCb"], d.p_WCb))
+                pair.distance = with_derivatives(pair.distance, d.distance)
+                pair.nhat_BA_W = with_derivatives(pair.nhat_BA_W, d.nhat_BA_W)
         return found
 
     def _unbounded(self, get_state: GetState, pair: Sequence[int], query: str) -> RuntimeError:
@@ -349,10 +351,11 @@ def _split(scalars: Array) -> tuple[Array, Array]:
     return np.asarray(values).reshape(scalars.shape), np.asarray(gradient).reshape(*scalars.shape, -1)
 
 
-def _with_derivatives(value: Any, derivatives: Array) -> Any:
-    """A number or a vector, shape [3], of AutoDiffXd."""
-    scalars = make_block(np.atleast_1d(np.array(value, dtype=np.float64)), np.atleast_2d(derivatives).copy())
-    return scalars[0] if np.ndim(value) == 0 else pack(scalars, (len(scalars),))
+def with_derivatives(value: Any, derivatives: Array) -> Any:
+    """A number or an array of AutoDiffXd; derivatives of each have one more axis."""
+    values = np.array(value, dtype=np.float64)
+    scalars = make_block(values.ravel(), np.asarray(derivatives).reshape(values.size, -1).copy())
+    return scalars[0] if values.ndim == 0 else pack(scalars, values.shape)
 
 
 def _in_frame(G: PoseDifferential, p_WP: Array, dp_WP: Array) -> tuple[Array, Array]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.geometry.mesh_source import MeshSource
-from merganser.geometry.meshes import ConvertVolumeToSurfaceMesh, read_by_trimesh, read_volume_mesh
+from merganser.geometry.meshes import ConvertVolumeToSurfaceMesh, read_parts, read_volume_mesh
 from merganser.geometry.shapes import Convex, Mesh
 
 __all__ = ["Material", "Part", "Surface", "convex_parts", "mesh_parts", "picture_pixels"]
@@ -119,20 +119,14 @@ def _read_parts(source: MeshSource, scale3: NDArray[np.float64]) -> list[Part]:
         mesh = ConvertVolumeToSurfaceMesh(read_volume_mesh(source))
         vertices = mesh.vertex_array() * scale3
         return [Part(Surface(vertices.astype(np.float32), np.array(mesh.triangle_array(), np.int64)))]
-    scene = read_by_trimesh(source, "scene")
     materials: dict[int, Material | None] = {}
     R = np.diag(scale3) @ (_Y_UP_TO_Z_UP if source.extension() in _GLTF else np.eye(3))
     parts = []
-    for node in scene.graph.nodes_geometry:
-        X, key = scene.graph[node]
-        mesh = scene.geometry[key]
-        if len(getattr(mesh, "faces", ())):
-            given = getattr(mesh.visual, "material", None)
-            if id(given) not in materials:
-                materials[id(given)] = _material(given)
-            parts.append(Part(_placed(mesh, R @ X[:3, :3], R @ X[:3, 3]), materials[id(given)]))
-    if not parts:
-        raise RuntimeError(f"The mesh file '{source.description()}' has no faces.")
+    for X, mesh in read_parts(source):
+        given = getattr(mesh.visual, "material", None)
+        if id(given) not in materials:
+            materials[id(given)] = _material(given)
+        parts.append(Part(_placed(mesh, R @ X[:3, :3], R @ X[:3, 3]), materials[id(given)]))
     return parts
 
 

@@ -144,13 +144,13 @@ def forward_dynamics_derivatives(
     if work.elements is None:
         run = work.run_state_forward or work.bind_state_forward(w)
         status, xdot, dvdot_dq, dvdot_dv, _, dvdot_dtau = run(tau_app, F_app)
-        plant._conclude(context, w, status, xdot)
+        plant._dynamics.conclude(context, w, status, xdot)
         vdot = xdot[len(w.q) :]
     else:
         xdot, rooms = np.empty(w.x_shape, w.dtype), (w.position, w.velocity, w.scratch)
         tau_app, F_app = _add_elements(plant, context, w, tau_app, F_app)
         status = w.call(kernels.state_derivatives, *work.dynamics, tau_app, F_app, *rooms, xdot)
-        plant._conclude(context, w, status, xdot)
+        plant._dynamics.conclude(context, w, status, xdot)
         vdot = xdot[len(w.q) :]
         dvdot_dq, dvdot_dv, M = _inverse(w, work, vdot, F_app)
         dvdot_dtau = np.empty(w.M_shape, w.dtype)
@@ -229,7 +229,7 @@ def _make_work(caller: str, plant: MultibodyPlant, w: Workspace) -> _Work:
     """
     tree = plant._tree
     reason = None
-    if plant._has_loops:
+    if plant._dynamics.has_multipliers:
         reason = "loop joints or constraints in continuous time, which the closed form does not know"
     elif bent := [kind.name for kind in kinds_in(w.topology) if kind.carries is None]:
         reason = f"joints of type {', '.join(bent)}, whose axes move as the closed form does not know"

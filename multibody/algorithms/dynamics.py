@@ -18,9 +18,10 @@ from merganser.multibody.algorithms.root_frame import (
     wrenches_about_root,
 )
 from merganser.multibody.algorithms.state import MechanismState, output
-from merganser.multibody.kernels.loops import TRANSLATION
+from merganser.multibody.kernels.constraints import constraint_number_of
+from merganser.multibody.kernels.constraints.translation import KIND as TRANSLATION
+from merganser.multibody.plant.constraint_arrays import ConstraintArrays
 from merganser.multibody.plant.failures import describe_singularity
-from merganser.multibody.plant.loop_arrays import LoopArrays
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import Joint
 
@@ -56,7 +57,7 @@ class DynamicsResult:
         num_v, num_bodies = len(w.v), len(w.topology)
         self._mechanism = state.mechanism
         self._rows = state.mechanism._tree.loop_rows.copy()  # their gains are set for each call
-        self._loops = LoopArrays(w, self._rows)
+        self._loops = ConstraintArrays(w, self._rows)
         numbers = self._rows["joint"]
         self.massmatrix = np.zeros((num_v, num_v), w.dtype)
         self.dynamicsbias = np.zeros(num_v, w.dtype)
@@ -115,7 +116,7 @@ def dynamics(
     if x is not None:
         mechanism.SetPositionsAndVelocities(state.context, x)
     w = state._velocity()
-    room = _checked_room(result, w)
+    room = _checked_buffers(result, w)
     xdot = None if xdot_out is None else output("dynamics", "xdot_out", xdot_out, (len(w.x),), w, room)
     tau = w.zeros_v if torques is None else state._vector("dynamics: torques", torques, len(w.v))
     if any(np.may_share_memory(tau, array) for array in room.values()):
@@ -126,8 +127,8 @@ def dynamics(
     w.call(kernels.velocity_to_qdot, w.topology, w.q, w.v, result.qdot)
     loops = result._loops
     status = w.call(
-        kernels.loop_forward_dynamics, w.topology, w.parameters, w.gravity, result._rows, w.q, w.v, w.position,
-        w.velocity, tau, F_applied, w.scratch, *loops.work, loops.constraints, loops.K, loops.F, result.vdot,
+        kernels.constrained_forward_dynamics, w.topology, w.parameters, w.gravity, result._rows, w.q, w.v, w.position,
+        w.velocity, tau, F_applied, w.scratch, *loops.work, loops.values, loops.K, loops.F, result.vdot,
     )  # fmt: skip
     if status:
         raise RuntimeError(describe_singularity(mechanism._model, state.context, w, status))
@@ -139,7 +140,7 @@ def dynamics(
     return result
 
 
-def _checked_room(result: DynamicsResult, w: Workspace) -> dict[str, Array]:
+def _checked_buffers(result: DynamicsResult, w: Workspace) -> dict[str, Array]:
     """The arrays of a result by name, which somebody may have replaced; errors as output()."""
     num_v, num_bodies = len(w.v), len(w.topology)
     room: dict[str, Array] = {}
@@ -153,7 +154,7 @@ def _checked_room(result: DynamicsResult, w: Workspace) -> dict[str, Array]:
 
 
 def _read_constraints(result: DynamicsResult) -> None:
-    constraints, rows = result._loops.constraints, result._rows
+    constraints, rows = result._loops.values, result._rows
     result.constraintbias[:] = (
         constraints["bias"] + rows["damping"] * constraints["rate"] + rows["stiffness"] * constraints["error"]
     )
@@ -169,7 +170,8 @@ def _set_gains(rows: Array, mechanism: Any, gains: Gains) -> None:
     """
     by_number: dict[int, Any] = {}
     if isinstance(gains, Mapping):
-        by_number = {mechanism._loop_number("dynamics: stabilization_gains", joint): g for joint, g in gains.items()}
+        caller, loops = "dynamics: stabilization_gains", mechanism._loops
+        by_number = {loops.number_of(caller, joint): g for joint, g in gains.items()}
     elif gains is not None:
         by_number = dict.fromkeys(range(mechanism.num_loop_joints()), gains)
     for g in by_number.values():
@@ -181,6 +183,6 @@ def _set_gains(rows: Array, mechanism: Any, gains: Gains) -> None:
     rows["stiffness"] = rows["damping"] = 0.0
     for number, g in by_number.items():
         of_joint = rows["joint"] == number
-        is_linear = rows["kind"] == TRANSLATION
+        is_linear = rows["kind"] == constraint_number_of(TRANSLATION)
         for chosen, pd in ((of_joint & is_linear, g.linear), (of_joint & ~is_linear, g.angular)):
             rows["stiffness"][chosen], rows["damping"][chosen] = pd.k, pd.d

@@ -10,7 +10,7 @@ from merganser.multibody.contact.problem import (
 )
 from merganser.multibody.contact.solver import contact_velocities
 from merganser.multibody.contact.tamsi import tamsi_contact_velocities
-from merganser.multibody.contact.workspace import integer_workspace_size, workspace_size
+from merganser.multibody.contact.work_arrays import integer_workspace_size, workspace_size
 
 __all__ = [
     "LAGGED",

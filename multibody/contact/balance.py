@@ -19,7 +19,7 @@ import math
 from merganser.framework.native import device, inlined
 from merganser.multibody.contact.layout import Array, Problem
 from merganser.multibody.contact.products import multiply_matrix
-from merganser.multibody.contact.workspace import IMPULSE, MOMENTUM, SCALE, SCRATCH, STEP
+from merganser.multibody.contact.work_arrays import IMPULSE, MOMENTUM, SCALE, SCRATCH, STEP
 
 __all__ = ["bound_rounding", "calc_momentum_left", "measure_rounding"]
 

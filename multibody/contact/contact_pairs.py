@@ -40,7 +40,14 @@ from merganser.framework.native.by_value import larger
 from merganser.multibody.contact.layout import Array, Count
 from merganser.multibody.kernels.spatial import Vector3, add, scaled, set_vector, vector
 
-__all__ = ["combine_dissipation", "combine_friction", "contact_pair_dtype", "make_contact_pairs", "material_dtype"]
+__all__ = [
+    "combine_dissipation",
+    "combine_materials",
+    "contact_pair_dtype",
+    "make_contact_pairs",
+    "material_dtype",
+    "set_surface_velocity",
+]
 
 material_dtype = np.dtype(
     [
@@ -51,6 +58,8 @@ material_dtype = np.dtype(
         ("static_friction", np.float64),
         ("dynamic_friction", np.float64),
         ("has_one_point", np.int64),  # whether its contacts have one point, equation (4)
+        ("modulus", np.float64),  # hydroelastic modulus, infinite if it is rigid [Pa]
+        ("v_GS_G", np.float64, 3),  # velocity of its surface S, as that of a conveyor belt, in its frame G [m/s]
     ]
 )
 
@@ -58,7 +67,8 @@ contact_pair_dtype = np.dtype(
     [
         ("mobod_A", np.int64),
         ("mobod_B", np.int64),
-        ("source", np.int64),  # row of the geometric contact that it comes from; of several the deepest
+        ("source", np.int64),  # row of the geometric contact that it comes from, of several the deepest; or of the face
+        ("is_face", np.int64),  # whether it comes from a face of a contact surface
         ("p_WC", np.float64, 3),  # where the force acts
         ("nhat_BA_W", np.float64, 3),  # from B into A
         ("phi", np.float64),  # gap [m], negative where the bodies overlap
@@ -68,6 +78,7 @@ contact_pair_dtype = np.dtype(
         ("relaxation_time", np.float64),  # tau of SAP [s]
         ("static_friction", np.float64),  # in continuous time; discrete steps know the dynamic one only
         ("dynamic_friction", np.float64),
+        ("v_SbSa_W", np.float64, 3),  # by which the surface of A moves on A more than that of B on B [m/s]
     ]
 )
 
@@ -78,6 +89,7 @@ def calc_make_contact_pairs(
     materials: Array,  # of the geometries, of material_dtype
     tree_of_mobod: Array,  # -1 of what cannot move
     # In:
+    X_WG_in: Array,  # poses of the geometries, shape [n, 4, 4]
     candidates_in: Array,  # pairs of geometries, shape [num_candidates, 2]
     contacts_in: Array,  # of contact_dtype of geometry/proximity, those of one pair of geometries side by side
     # Out:
@@ -95,7 +107,12 @@ def calc_make_contact_pairs(
                 end += 1
         if tree_of_mobod[A["mobod"]] >= 0 or tree_of_mobod[B["mobod"]] >= 0:
             pair = contact_pairs_out[count]
-            _combine_materials(A, B, pair)
+            combine_materials(A, B, pair)
+            set_surface_velocity(A, B, X_WG_in[candidates_in[row, 0]], X_WG_in[candidates_in[row, 1]], pair)
+            pair["is_face"] = 0
+            k_A, k_B = A["stiffness"], B["stiffness"]
+            pair["stiffness"] = _combine_stiffness(k_A, k_B)
+            pair["dissipation"] = combine_dissipation(k_A, A["dissipation"], k_B, B["dissipation"])
             _set_point(A, B, contacts_in, i, end, has_one_point, pair)
             count += 1
         i = end
@@ -106,15 +123,23 @@ make_contact_pairs = kernel(calc_make_contact_pairs)
 
 
 @device
-def _combine_materials(A: Array, B: Array, pair: Array) -> None:
-    """Bodies, and equation (1)."""
+def combine_materials(A: Array, B: Array, pair: Array) -> None:
+    """Bodies, relaxation time and friction, equation (1)."""
     pair["mobod_A"], pair["mobod_B"] = A["mobod"], B["mobod"]
-    k_A, k_B = A["stiffness"], B["stiffness"]
-    pair["stiffness"] = _combine_stiffness(k_A, k_B)
-    pair["dissipation"] = combine_dissipation(k_A, A["dissipation"], k_B, B["dissipation"])
     pair["relaxation_time"] = A["relaxation_time"] + B["relaxation_time"]
-    pair["static_friction"] = combine_friction(A["static_friction"], B["static_friction"])
-    pair["dynamic_friction"] = combine_friction(A["dynamic_friction"], B["dynamic_friction"])
+    pair["static_friction"] = _combine_friction(A["static_friction"], B["static_friction"])
+    pair["dynamic_friction"] = _combine_friction(A["dynamic_friction"], B["dynamic_friction"])
+
+
+@device
+def set_surface_velocity(A: Array, B: Array, X_WA: Array, X_WB: Array, pair: Array) -> None:
+    """v_SbSa_W = R_WA v_GS_A - R_WB v_GS_B: how the surfaces move where the bodies do not."""
+    v_A, v_B = A["v_GS_G"], B["v_GS_G"]
+    for r in range(3):
+        pair["v_SbSa_W"][r] = (
+            X_WA[r, 0] * v_A[0] + X_WA[r, 1] * v_A[1] + X_WA[r, 2] * v_A[2]
+            - X_WB[r, 0] * v_B[0] - X_WB[r, 1] * v_B[1] - X_WB[r, 2] * v_B[2]
+        )  # fmt: skip
 
 
 @device
@@ -140,7 +165,7 @@ def combine_dissipation(k_A: float, d_A: float, k_B: float, d_B: float) -> float
 
 
 @device
-def combine_friction(mu_A: float, mu_B: float) -> float:
+def _combine_friction(mu_A: float, mu_B: float) -> float:
     """mu of equation (1)."""
     return 2.0 * mu_A * mu_B / (mu_A + mu_B) if mu_A + mu_B > 0.0 else 0.0
 

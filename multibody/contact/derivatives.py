@@ -12,11 +12,11 @@ poses, and the compliance w of a constraint (regularization.py) follows A and J.
 with dr the differential of r at constant v+. The kernels below are those of a step, written once, run with complex
 numbers that carry derivatives in their imaginary parts (kernels/lanes.py tells what is in a lane):
 
-    held_problem      A, the constraints and the numbers of their laws
-    held_impulses     gamma, G and r, at velocities that carry derivatives or do not
-    held_results      the next state, and the forces that led there
+    problem_lanes      A, the constraints and the numbers of their laws
+    impulse_lanes     gamma, G and r, at velocities that carry derivatives or do not
+    result_lanes      the next state, and the forces that led there
 
-held_impulses is called twice: with v+ as numbers for (2), then with dv+ for the derivatives of gamma.
+impulse_lanes is called twice: with v+ as numbers for (2), then with dv+ for the derivatives of gamma.
 
 H is symmetric, but for TAMSI, and where velocities are locked. Where a contact just begins or ends, just begins to
 slide, or an impulse is just at a bound, r has a kink: derivatives are then those of one side.
@@ -44,7 +44,7 @@ from merganser.multibody.contact.products import add_row, multiply_matrix, row_p
 from merganser.multibody.contact.regularization import calc_compliance, calc_laws
 from merganser.multibody.contact.solver import add_bias, copy_free_part, has_locked
 from merganser.multibody.contact.tamsi import calc_tamsi_impulses
-from merganser.multibody.contact.workspace import HESSIAN_SIZE, Reduction, carve_islands
+from merganser.multibody.contact.work_arrays import HESSIAN_SIZE, Reduction, carve_islands
 
 __all__ = [
     "constraint_lanes_dtype",
@@ -52,9 +52,9 @@ __all__ = [
     "dense_hessian",
     "dense_jacobian",
     "drive_lanes_dtype",
-    "held_impulses",
-    "held_problem",
-    "held_results",
+    "impulse_lanes",
+    "problem_lanes",
+    "result_lanes",
     "row_lanes_dtype",
 ]
 
@@ -70,13 +70,13 @@ drive_lanes_dtype = of_scalar(drive_dtype, np.complex128)
 
 
 @device
-def calc_held_problem(
+def calc_problem_lanes(
     # Model:
     plant: PlantTrees,
     settings: Array,  # record of settings_dtype
     beta: float,  # near-rigid threshold of contacts
     limits: Array,  # records of limit_dtype
-    links: Array,  # records of link_dtype
+    rows: Array,  # of the constraints between bodies and coordinates
     num_constraints: int,
     num_rows: int,
     parameters: Array,
@@ -103,6 +103,7 @@ def calc_held_problem(
     jacobian_out: Array,
     free_jacobian_out: Array,  # J without the columns of locked velocities
     law_out: Array,  # shape [>= LAW_SIZE num_rows]
+    values_out: Array,  # of each of the rows
 ) -> int:
     """Writes the problem of a step; returns 0, or 1 if it has not as many constraints and rows as are told."""
     h = settings["time_step"]
@@ -110,12 +111,12 @@ def calc_held_problem(
         plant.topology, parameters, plant.trees, plant.of_mobod, h, position_in, scratch_work, matrix_out,
         is_locked_out,
     )  # fmt: skip
-    sources = ConstraintSources(contact_pairs_in, limits, links, drives_in)
-    problem_out = ProblemArrays(constraints_out, rows_out, jacobian_out, counts_out)
+    sources = ConstraintSources(contact_pairs_in, limits, rows, drives_in)
+    problem_out = ProblemArrays(constraints_out, rows_out, jacobian_out, counts_out, values_out)
     calc_contact_problem(plant, settings, beta, sources, q_in, v_in, v_star_in, position_in, problem_out)
     if counts_out[0] != num_constraints or counts_out[1] != num_rows:
         return 1
-    constraints, rows = constraints_out[:num_constraints], rows_out[:num_rows]
+    constraints, problem_rows = constraints_out[:num_constraints], rows_out[:num_rows]
     jacobian = jacobian_out[: counts_out[2]]
     given = Problem(settings, plant.trees, matrix_out, constraints, jacobian)
     for k in range(matrix_out.shape[0]):
@@ -129,18 +130,18 @@ def calc_held_problem(
     islands = carve_islands(plant.trees.shape[0], num_constraints, integer_work)
     num_islands = find_islands(constraints, plant.trees.shape[0], islands)
     _calc_row_velocities(given, v_in, velocity_work)
-    add_bias(rows, velocity_work)
+    add_bias(problem_rows, velocity_work)
     for i in range(num_islands):
         chosen = islands.constraint_order[islands.constraint_start[i] : islands.constraint_start[i + 1]]
-        calc_laws(problem, chosen, rows, compliance_work, velocity_work, law_out)
+        calc_laws(problem, chosen, problem_rows, compliance_work, velocity_work, law_out)
     return 0
 
 
-held_problem = kernel(calc_held_problem)
+problem_lanes = kernel(calc_problem_lanes)
 
 
 @device
-def calc_held_impulses(
+def calc_impulse_lanes(
     # Model:
     settings: Array,  # record of settings_dtype
     trees: Array,
@@ -150,7 +151,7 @@ def calc_held_impulses(
     convex: Array,  # which constraints follow the law of settings, or of LAGGED where that is TAMSI; integers
     approximation: int,  # that law
     tamsi: Array,  # which follow that of TAMSI
-    # In: as held_problem() has left them
+    # In: as problem_lanes() has left them
     v_in: Array,  # shape [num_v]
     v_star_in: Array,
     matrix_in: Array,
@@ -188,7 +189,7 @@ def calc_held_impulses(
                 add_row(problem, constraint["tree_1"], constraint["jacobian_1"], r, -gamma, residual_out)
 
 
-held_impulses = kernel(calc_held_impulses)
+impulse_lanes = kernel(calc_impulse_lanes)
 
 
 @device
@@ -203,12 +204,12 @@ def _calc_row_velocities(problem: Problem, v: Array, velocity_out: Array) -> Non
 
 
 @device
-def calc_held_results(
+def calc_result_lanes(
     # Model:
     plant: PlantTrees,
-    links: Array,
+    rows: Array,  # of the constraints between bodies and coordinates
     time_step: float,
-    # In: as held_problem() and held_impulses() have left them
+    # In: as problem_lanes() and impulse_lanes() have left them
     q_in: Array,
     v_next_in: Array,
     F_applied_in: Array,  # forces on the bodies from elsewhere, shape [num_mobods, 6]
@@ -218,27 +219,29 @@ def calc_held_results(
     rows_in: Array,
     jacobian_in: Array,
     counts_in: Array,
+    values_in: Array,
     impulses_in: Array,
     # Out: see plant_step.py
     x_next_out: Array,
     F_Bo_W_out: Array,
     tau_contact_out: Array,
-    tau_links_out: Array,
+    tau_joints_out: Array,
     forces_out: Array,
+    row_forces_out: Array,
 ) -> None:
     """Computes the next state, and what there is to tell about the step."""
     calc_next_state(plant.topology, time_step, q_in, v_next_in, x_next_out)
     for i in range(F_Bo_W_out.shape[0]):
         for k in range(6):
             F_Bo_W_out[i, k] = F_applied_in[i, k]
-    problem = ProblemArrays(constraints_in, rows_in, jacobian_in, counts_in)
+    problem = ProblemArrays(constraints_in, rows_in, jacobian_in, counts_in, values_in)
     calc_contact_forces(
-        plant, links, time_step, position_in, v_next_in, contact_pairs_in, problem, impulses_in,
-        F_Bo_W_out, tau_contact_out, tau_links_out, forces_out,
+        plant, rows, time_step, position_in, v_next_in, contact_pairs_in, problem, impulses_in,
+        F_Bo_W_out, tau_contact_out, tau_joints_out, forces_out, row_forces_out,
     )  # fmt: skip
 
 
-held_results = kernel(calc_held_results)
+result_lanes = kernel(calc_result_lanes)
 
 
 # ---------------------------------------------------------------------- the system (2)

@@ -31,7 +31,7 @@ from merganser.multibody.contact.friction_cone import cone_slip
 from merganser.multibody.contact.hunt_crossley import hunt_crossley_slip
 from merganser.multibody.contact.layout import CONTACT, SAP, Array, Problem
 from merganser.multibody.contact.regularization import LAW_SIZE
-from merganser.multibody.contact.workspace import HESSIAN_SIZE
+from merganser.multibody.contact.work_arrays import HESSIAN_SIZE
 
 __all__ = ["forget_directions", "soften_hessians", "turn_directions"]
 

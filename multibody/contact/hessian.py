@@ -14,7 +14,7 @@ from merganser.multibody.contact.factorization import find_column
 from merganser.multibody.contact.layout import CONTACT, Array, Problem
 from merganser.multibody.contact.ordering import Pattern
 from merganser.multibody.contact.six import add_contact_product_of_six
-from merganser.multibody.contact.workspace import HESSIAN_SIZE
+from merganser.multibody.contact.work_arrays import HESSIAN_SIZE
 
 __all__ = ["add_product", "add_rows", "assemble_hessian", "find_block", "find_trees", "is_zero", "set_matrix"]
 

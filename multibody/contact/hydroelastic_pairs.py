@@ -1,4 +1,4 @@
-"""Contact pairs of hydroelastic contact surfaces: one for each face, at its centroid.
+"""Contact pairs of hydroelastic contact surfaces: one for each face at its centroid, or several for a triangle.
 
 A face of area A and pressure p presses with f_0 = A p. If the bodies move towards each other by x along its normal n,
 each gives way like a spring of which the pressure grows by g, the gradient of its pressure along n:
@@ -7,10 +7,19 @@ each gives way like a spring of which the pressure grows by g, the gradient of i
     f(x) = A (p + g x):   f_0 = A p,   k = A g,   phi = -p / g                                                   (2)
 
 where a rigid body has no gradient, and 1 / g_M = 0. A face whose pressure does not grow along n on both sides is no
-pair. Materials combine as those of points do, equation (1) of contact_pairs.py, with moduli in place of stiffnesses.
+pair of a discrete step.
 
-Source: J. Masterjohn, D. Guoy, J. Shepherd, A. Castro (2022), Velocity level approximation of pressure field contact
-patches, section IV.
+Where faces are triangles, a polygon with the corners P_i and the centroid C is taken as the triangles (P_i, P_i+1, C).
+In continuous time, where forces are functions of the pressure alone, a triangle has three points, each for a third of
+its area, with which quadratic functions are integrated exactly:
+
+    P_k = (4 V_k + V_l + V_m) / 6    for the vertices V_k, V_l, V_m                                               (3)
+
+Materials combine as those of points do, equation (1) of contact_pairs.py, with moduli in place of stiffnesses.
+
+Sources: R. Elandt, E. Drumwright, M. Sherman, A. Ruina (2019), A pressure field model for fast, robust approximation of
+net contact force and moment between nominally rigid objects, section III; J. Masterjohn, D. Guoy, J. Shepherd, A.
+Castro (2022), Velocity level approximation of pressure field contact patches, section IV, for (1) and (2).
 """
 
 from __future__ import annotations
@@ -22,68 +31,106 @@ from numpy.typing import NDArray
 
 from merganser.framework.native import device, kernel
 from merganser.geometry.hydroelastic.face_columns import AREA, CENTROID, GRAD_M, GRAD_N, NORMAL, PRESSURE
-from merganser.multibody.contact.contact_pairs import combine_dissipation, combine_friction
-from merganser.multibody.contact.layout import Array
+from merganser.multibody.contact.contact_pairs import combine_dissipation, combine_materials, set_surface_velocity
+from merganser.multibody.contact.layout import Array, Count
+from merganser.multibody.kernels.spatial import Vector3, add, cross, dot, scaled, set_vector, subtract, vector
 
-__all__ = ["make_hydroelastic_pairs"]
+__all__ = ["CENTROIDS_OF_POLYGONS", "CENTROIDS_OF_TRIANGLES", "POINTS_OF_TRIANGLES", "make_hydroelastic_pairs"]
+
+# At which points there are pairs.
+CENTROIDS_OF_POLYGONS, CENTROIDS_OF_TRIANGLES, POINTS_OF_TRIANGLES = range(3)
 
 _LEAST_AREA = 1e-14  # [m²], as in pydrake
 _LEAST_GRADIENT = 1e-14  # [Pa/m]
 
 
-@kernel
-def make_hydroelastic_pairs(
+@device
+def calc_make_hydroelastic_pairs(
     # Model:
     materials: Array,  # of the geometries, of material_dtype; their stiffness is not looked at
-    moduli: Array,  # hydroelastic modulus of each geometry, infinite if it is rigid [Pa]
     tree_of_mobod: Array,  # -1 of what cannot move
+    points: int,  # one of the above
     # In:
+    X_WG_in: Array,  # poses of the geometries, shape [n, 4, 4]
     candidates_in: NDArray[np.int64],  # pairs of geometries M, N; shape [num_candidates, 2]
+    corners_in: Array,  # of each face positions in W and pressures, shape [num_faces, .., 4]
     faces_in: Array,  # numbers of the faces, see geometry/hydroelastic/face_columns.py, shape [num_faces, ..]
-    owners_in: NDArray[np.int64],  # row of the pair first, shape [num_faces, ..]
+    owners_in: NDArray[np.int64],  # row of the pair, number of corners; shape [num_faces, ..]
+    first: int,  # where the first pair stands
     # Out:
-    contact_pairs_out: Array,  # of contact_pair_dtype, as long as faces_in or longer
-) -> int:
-    """Writes the contact pairs, A is M and B is N; returns how many there are. Their source is the row of the face.
+    contact_pairs_out: Array,  # of contact_pair_dtype
+) -> Count:
+    """Writes the contact pairs, A is M and B is N; returns how many there are, with those before the first one.
 
-    Two bodies of which neither can move are none.
+    Their source is the row of the face. Two bodies of which neither can move are none. If there are more than the
+    output has places for, only as many as fit are written.
     """
-    count = 0
+    count = first
     for i in range(faces_in.shape[0]):
         m, n = candidates_in[owners_in[i, 0], 0], candidates_in[owners_in[i, 0], 1]
         M, N, face = materials[m], materials[n], faces_in[i]
         if tree_of_mobod[M["mobod"]] < 0 and tree_of_mobod[N["mobod"]] < 0:
             continue
-        g = _gradient(face, moduli[m] == math.inf, moduli[n] == math.inf)
-        if not (face[AREA] > _LEAST_AREA and g > 0.0):
+        g = _gradient(face, M["modulus"] == math.inf, N["modulus"] == math.inf)
+        if points != POINTS_OF_TRIANGLES and not g.real > 0.0:
             continue
-        pair = contact_pairs_out[count]
-        pair["mobod_A"], pair["mobod_B"], pair["source"] = M["mobod"], N["mobod"], i
-        for c in range(3):
-            pair["p_WC"][c], pair["nhat_BA_W"][c] = face[CENTROID + c], face[NORMAL + c]
-        # (2)
-        pair["phi"] = -face[PRESSURE] / g
-        pair["stiffness"], pair["elastic_force"] = face[AREA] * g, face[AREA] * face[PRESSURE]
-        pair["dissipation"] = combine_dissipation(moduli[m], M["dissipation"], moduli[n], N["dissipation"])
-        pair["relaxation_time"] = M["relaxation_time"] + N["relaxation_time"]
-        pair["static_friction"] = combine_friction(M["static_friction"], N["static_friction"])
-        pair["dynamic_friction"] = combine_friction(M["dynamic_friction"], N["dynamic_friction"])
-        count += 1
+        begin = count
+        if points == CENTROIDS_OF_POLYGONS:
+            count = _add_point(vector(face[CENTROID:]), face[AREA], face[PRESSURE], face, g, count, contact_pairs_out)
+        else:
+            for k in range(owners_in[i, 1]):
+                after = corners_in[i, (k + 1) % owners_in[i, 1]]
+                count = _add_triangle(corners_in[i, k], after, face, g, points, count, contact_pairs_out)
+        for c in range(begin, min(count, contact_pairs_out.shape[0])):
+            pair = contact_pairs_out[c]
+            combine_materials(M, N, pair)
+            set_surface_velocity(M, N, X_WG_in[m], X_WG_in[n], pair)
+            pair["dissipation"] = combine_dissipation(M["modulus"], M["dissipation"], N["modulus"], N["dissipation"])
+            pair["source"], pair["is_face"] = i, 1
     return count
+
+
+@device
+def _add_triangle(P: Array, Q: Array, face: Array, g: float, points: int, count: int, pairs: Array) -> int:
+    """The pairs of the triangle of two corners and the centroid of a face."""
+    p, q, c, n = vector(P), vector(Q), vector(face[CENTROID:]), vector(face[NORMAL:])
+    area = 0.5 * dot(cross(subtract(q, p), subtract(c, p)), n)
+    a, b, e = P[3], Q[3], face[PRESSURE]
+    if points == CENTROIDS_OF_TRIANGLES:
+        return _add_point(scaled(1.0 / 3.0, add(add(p, q), c)), area, (a + b + e) / 3.0, face, g, count, pairs)
+    for k in range(3):  # (3)
+        v, pressure = (p, a) if k == 0 else (q, b) if k == 1 else (c, e)
+        point = scaled(1.0 / 6.0, add(add(add(p, q), c), scaled(3.0, v)))
+        count = _add_point(point, area / 3.0, (a + b + e + 3.0 * pressure) / 6.0, face, g, count, pairs)
+    return count
+
+
+@device
+def _add_point(p_WC: Vector3, area: float, pressure: float, face: Array, g: float, count: int, pairs: Array) -> int:
+    """One pair, unless it stands for next to no area, equations (2)."""
+    if not area.real > _LEAST_AREA:
+        return count
+    if count < pairs.shape[0]:
+        pair = pairs[count]
+        set_vector(pair["p_WC"], p_WC)
+        set_vector(pair["nhat_BA_W"], vector(face[NORMAL:]))
+        pair["stiffness"], pair["elastic_force"] = area * g, area * pressure
+        pair["phi"] = -pressure / g if g.real > 0.0 else 0.0 * pressure
+    return count + 1
 
 
 @device
 def _gradient(face: Array, M_is_rigid: bool, N_is_rigid: bool) -> float:
     """g of equation (1); zero if the pressure of either does not grow along the normal."""
-    g_M, g_N = _along_normal(face, GRAD_M), -_along_normal(face, GRAD_N)
+    n = vector(face[NORMAL:])
+    g_M, g_N = dot(n, vector(face[GRAD_M:])), -dot(n, vector(face[GRAD_N:]))
     if M_is_rigid:
-        return g_N if g_N > _LEAST_GRADIENT else 0.0
+        return g_N if g_N.real > _LEAST_GRADIENT else 0.0 * g_N
     if N_is_rigid:
-        return g_M if g_M > _LEAST_GRADIENT else 0.0
-    return g_M * g_N / (g_M + g_N) if g_M > _LEAST_GRADIENT and g_N > _LEAST_GRADIENT else 0.0
+        return g_M if g_M.real > _LEAST_GRADIENT else 0.0 * g_M
+    if g_M.real > _LEAST_GRADIENT and g_N.real > _LEAST_GRADIENT:
+        return g_M * g_N / (g_M + g_N)
+    return 0.0 * g_M
 
 
-@device
-def _along_normal(face: Array, gradient: int) -> float:
-    """n . grad e, with the gradient that begins in a column."""
-    return face[NORMAL] * face[gradient] + face[NORMAL + 1] * face[gradient + 1] + face[NORMAL + 2] * face[gradient + 2]
+make_hydroelastic_pairs = kernel(calc_make_hydroelastic_pairs)

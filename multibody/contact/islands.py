@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from merganser.framework.native import device
 from merganser.multibody.contact.layout import Array
-from merganser.multibody.contact.workspace import Islands
+from merganser.multibody.contact.work_arrays import Islands
 
 __all__ = ["find_islands"]
 

@@ -50,7 +50,7 @@ from merganser.multibody.contact.products import (
     multiply_matrix,
 )
 from merganser.multibody.contact.regularization import LAW_SIZE
-from merganser.multibody.contact.workspace import (
+from merganser.multibody.contact.work_arrays import (
     HESSIAN_SIZE,
     IMPULSE,
     MOMENTUM,

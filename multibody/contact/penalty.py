@@ -6,7 +6,8 @@ With the elastic force f_0 and the dissipation d of a contact pair (contact_pair
     f_t = -mu(s) f_n v_t / |v_t|,   s = |v_t| / v_s                                       (2)
 
 where mu(s) rises as a quintic to the static coefficient at s = 1 and falls to the dynamic one at s = 3; v_s is the
-stiction tolerance. A joint beyond a limit by x feels (1) with f_0 = k x, and its own k and d.
+stiction tolerance. At faces of contact surfaces mu(s) = 2 / pi arctan(s) mu, with the dynamic one (3). A joint beyond a
+limit by x feels (1) with f_0 = k x, and its own k and d.
 
 Sources: K. Hunt and F. Crossley (1975); M. Sherman, A. Seth, S. Delp, Simbody (2011), for the shape of mu(s).
 """
@@ -20,6 +21,7 @@ from merganser.framework.native.by_value import larger
 from merganser.multibody.contact.layout import Array, Count
 from merganser.multibody.contact.plant_forces import push, velocity_of_point
 from merganser.multibody.contact.plant_layout import APPROACH, POINT, SLIP
+from merganser.multibody.kernels.scalars import arctangent
 from merganser.multibody.kernels.spatial import add, dot, scaled, set_vector, subtract, vector
 
 __all__ = ["limit_forces", "penalty_forces"]
@@ -59,12 +61,17 @@ def calc_penalty_forces(
             velocity_of_point(position_in, velocity_in, A, p_WC), velocity_of_point(position_in, velocity_in, B, p_WC)
         )
         v_n = dot(v, n)
-        v_t = subtract(v, scaled(v_n, n))
+        slide = add(v, vector(pair["v_SbSa_W"]))
+        v_t = subtract(slide, scaled(dot(slide, n), n))
         slip = np.sqrt(dot(v_t, v_t))
         f_n = larger(0.0, pair["elastic_force"]) * larger(0.0, 1.0 - pair["dissipation"] * v_n)  # (1)
         f = scaled(f_n, n)
         if slip.real > 0.0:
-            mu = friction_coefficient(slip / stiction_tolerance, pair["static_friction"], pair["dynamic_friction"])
+            s = slip / stiction_tolerance
+            if pair["is_face"] != 0:
+                mu = pair["dynamic_friction"] * (2.0 / np.pi) * arctangent(s, 1.0 + 0.0 * s)  # (3)
+            else:
+                mu = friction_coefficient(s, pair["static_friction"], pair["dynamic_friction"])
             f = add(f, scaled(-mu * f_n / slip, v_t))  # (2)
         push(position_in, F_Bo_W_io, A, p_WC, zero, f)
         push(position_in, F_Bo_W_io, B, p_WC, zero, scaled(-1.0, f))

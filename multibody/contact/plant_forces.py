@@ -9,17 +9,9 @@ import numpy as np
 
 from merganser.framework.native import device
 from merganser.multibody.contact.layout import Array
-from merganser.multibody.contact.plant_layout import (
-    APPROACH,
-    COUPLER,
-    DISTANCE,
-    POINT,
-    SLIP,
-    WELD,
-    PlantTrees,
-    ProblemArrays,
-)
-from merganser.multibody.contact.plant_problem import ends_of, is_at_work, tangents_of
+from merganser.multibody.contact.plant_layout import APPROACH, POINT, SLIP, PlantTrees, ProblemArrays
+from merganser.multibody.contact.plant_problem import tangents_of
+from merganser.multibody.kernels.constraints.rows import add_force_of_row
 from merganser.multibody.kernels.spatial import (
     Vector3,
     add,
@@ -55,7 +47,7 @@ def calc_next_state(
 def calc_contact_forces(
     # Model:
     plant: PlantTrees,
-    links: Array,
+    rows: Array,  # of the constraints between bodies and coordinates
     time_step: float,
     # In:
     position_in: Array,
@@ -64,10 +56,11 @@ def calc_contact_forces(
     problem_in: ProblemArrays,  # as plant_problem.py has left it
     impulses_in: Array,  # shape [num_rows]
     # Out:
-    F_Bo_W_out: Array,  # forces of contacts and links on the bodies are added, shape [num_mobods, 6]
+    F_Bo_W_out: Array,  # forces of contacts and constraints on the bodies are added, shape [num_mobods, 6]
     tau_contact_out: Array,  # generalized forces of contacts, shape [num_v]
-    tau_links_out: Array,  # generalized forces of joint limits and couplers, shape [num_v]
+    tau_joints_out: Array,  # generalized forces of joint limits and constraints of coordinates, shape [num_v]
     forces_out: Array,  # of each contact, see plant_layout.py; speeds are those after the step
+    row_forces_out: Array,  # of each row between bodies, [t; f] on B at Q; zero of others; shape [num_own_rows, 6]
 ) -> None:
     """Computes the forces of all constraints but drives."""
     trees, constraints_in = plant.trees, problem_in.constraints
@@ -75,8 +68,8 @@ def calc_contact_forces(
     calc_generalized_contact_forces(
         trees, time_step, constraints_in, jacobian_in, counts_in, impulses_in, tau_contact_out
     )  # fmt: skip
-    for k in range(tau_links_out.shape[0]):
-        tau_links_out[k] = 0.0
+    for k in range(tau_joints_out.shape[0]):
+        tau_joints_out[k] = 0.0
     for c in range(counts_in[3]):
         constraint = constraints_in[c]
         gamma = impulses_in[constraint["row_start"] : constraint["row_start"] + 3]
@@ -92,26 +85,29 @@ def calc_contact_forces(
         out = forces_out[c]
         set_vector(out, f)
         out[APPROACH] = -_row_velocity(constraint, trees, jacobian_in, 2, v_next_in)
-        v_1 = _row_velocity(constraint, trees, jacobian_in, 0, v_next_in)
-        v_2 = _row_velocity(constraint, trees, jacobian_in, 1, v_next_in)
+        slip = vector(pair["v_SbSa_W"])
+        v_1 = _row_velocity(constraint, trees, jacobian_in, 0, v_next_in) + dot(t_1, slip)
+        v_2 = _row_velocity(constraint, trees, jacobian_in, 1, v_next_in) + dot(t_2, slip)
         out[SLIP] = np.sqrt(v_1 * v_1 + v_2 * v_2)
         set_vector(out[POINT:], p_WC)
     for c in range(counts_in[3], counts_in[4]):
         constraint = constraints_in[c]
         gamma = impulses_in[constraint["row_start"] : constraint["row_start"] + 1]
-        _add_generalized(constraint, trees, jacobian_in, gamma, 1, time_step, tau_links_out)
-    c = counts_in[4]
-    for i in range(links.shape[0]):
-        if not is_at_work(links[i], plant.of_mobod):
-            continue
-        constraint = constraints_in[c]
-        rows = constraint["num_rows"]
-        gamma = impulses_in[constraint["row_start"] : constraint["row_start"] + rows]
-        if links[i]["kind"] == COUPLER:
-            _add_generalized(constraint, trees, jacobian_in, gamma, 1, time_step, tau_links_out)
-        else:
-            _push_ends(links[i], position_in, gamma, time_step, F_Bo_W_out)
-        c += 1
+        _add_generalized(constraint, trees, jacobian_in, gamma, 1, time_step, tau_joints_out)
+    c, i = counts_in[4], 0
+    while i < rows.shape[0]:
+        constraint, num_rows = constraints_in[c], rows[i]["num_rows"]
+        gamma = impulses_in[constraint["row_start"] : constraint["row_start"] + num_rows]
+        is_between_bodies = rows[i]["acts_on_coordinates"] == 0
+        if not is_between_bodies:
+            _add_generalized(constraint, trees, jacobian_in, gamma, num_rows, time_step, tau_joints_out)
+        for r in range(num_rows):
+            value, f = problem_in.values[i + r], gamma[r] / time_step
+            if is_between_bodies:
+                add_force_of_row(rows[i + r], value, f, position_in, F_Bo_W_out)
+            for k in range(6):
+                row_forces_out[i + r, k] = f * value["F_W"][k] if is_between_bodies else 0.0 * f
+        i, c = i + num_rows, c + 1
 
 
 @device
@@ -134,27 +130,6 @@ def calc_generalized_contact_forces(
         constraint = constraints_in[c]
         gamma = impulses_in[constraint["row_start"] : constraint["row_start"] + 3]
         _add_generalized(constraint, trees, jacobian_in, gamma, 3, time_step, tau_out)
-
-
-@device
-def _push_ends(link: Array, position: Array, gamma: Array, time_step: float, F: Array) -> None:
-    """The force of a link on body B, and the opposite on body A."""
-    p_WP, p_WQ = ends_of(link, position)
-    moment, force = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-    if link["kind"] == DISTANCE:
-        p_PQ = subtract(p_WQ, p_WP)
-        length = np.sqrt(dot(p_PQ, p_PQ))
-        along = scaled(1.0 / length, p_PQ) if length.real > 0.0 else (0.0, 0.0, 1.0)
-        force = scaled(gamma[0], along)
-    elif link["kind"] == WELD:
-        p_WM = scaled(0.5, add(p_WP, p_WQ))
-        p_WP, p_WQ = p_WM, p_WM
-        moment, force = (gamma[0], gamma[1], gamma[2]), (gamma[3], gamma[4], gamma[5])
-    else:
-        force = (gamma[0], gamma[1], gamma[2])
-    moment, force = scaled(1.0 / time_step, moment), scaled(1.0 / time_step, force)
-    push(position, F, link["mobod_B"], p_WQ, moment, force)
-    push(position, F, link["mobod_A"], p_WP, scaled(-1.0, moment), scaled(-1.0, force))
 
 
 @device

@@ -8,32 +8,20 @@ import numpy as np
 
 from merganser.framework.native.records_of_arrays import FLOAT, INTEGER, ArrayOf
 from merganser.multibody.contact.layout import Array, constraint_dtype, row_dtype, tree_dtype
+from merganser.multibody.kernels.constraints import constraint_value_dtype
 from merganser.multibody.kernels.layout import topology_dtype
 
 __all__ = [
     "APPROACH",
-    "BALL",
-    "COUPLER",
-    "DISTANCE",
-    "NO_LINK",
     "NUM_FORCE_VALUES",
     "POINT",
     "SLIP",
-    "WELD",
     "ConstraintSources",
     "PlantTrees",
     "ProblemArrays",
     "drive_dtype",
     "limit_dtype",
-    "link_dtype",
 ]
-
-# Kinds of link.
-NO_LINK = -1  # switched off
-COUPLER = 0  # q_0 = gear_ratio q_1 + offset
-DISTANCE = 1  # a rod from P to Q
-BALL = 2  # P is at Q
-WELD = 3  # frame P is frame Q
 
 # What a plant learns about a contact: the force on body A in W [N], then
 APPROACH = 3  # the speed at which the bodies approach [m/s],
@@ -62,25 +50,6 @@ drive_dtype = np.dtype(
     ]
 )
 
-link_dtype = np.dtype(
-    [
-        ("kind", np.int64),
-        ("mobod_A", np.int64),
-        ("mobod_B", np.int64),
-        ("X_AP", np.float64, (3, 4)),  # [R p]
-        ("X_BQ", np.float64, (3, 4)),
-        ("q_0", np.int64),  # of a coupler: positions and velocities
-        ("v_0", np.int64),
-        ("q_1", np.int64),
-        ("v_1", np.int64),
-        ("gear_ratio", np.float64),
-        ("offset", np.float64),
-        ("length", np.float64),  # of a rod: free length [m]
-        ("stiffness", np.float64),
-        ("damping", np.float64),
-    ]
-)
-
 
 class PlantTrees(NamedTuple):
     """The bodies of a plant, and the trees of the contact problem.
@@ -104,13 +73,13 @@ class ConstraintSources(NamedTuple):
     Attributes:
         contact_pairs: records of contact_pair_dtype.
         limits: of joints, records of limit_dtype.
-        links: records of link_dtype.
+        rows: of constraints between bodies and coordinates, see kernels/constraints/records.py.
         drives: records of drive_dtype.
     """
 
     contact_pairs: Array
     limits: Array
-    links: Array
+    rows: Array
     drives: Array
 
 
@@ -122,9 +91,11 @@ class ProblemArrays(NamedTuple):
         rows: records of row_dtype.
         jacobian: blocks of J.
         counts: numbers of constraints, rows, numbers of the Jacobian, contacts, and of these and limits; shape [5].
+        values: of each of the ConstraintSources.rows, records of constraint_value_dtype.
     """
 
     constraints: Annotated[Array, ArrayOf(constraint_dtype)]
     rows: Annotated[Array, ArrayOf(row_dtype)]
     jacobian: Annotated[Array, ArrayOf(FLOAT)]
     counts: Annotated[Array, ArrayOf(INTEGER)]
+    values: Annotated[Array, ArrayOf(constraint_value_dtype())]

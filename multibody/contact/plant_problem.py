@@ -12,7 +12,7 @@ so that a row of a Jacobian takes a walk from B to the world. Contacts come as p
 A joint limit takes part if the joint comes within twice the way that it can go in the step at the greater of its speeds
 before it and without constraints.
 
-Sources: R. Featherstone (2008), section 6.2, for A; A. Castro, F. Permenter, X. Han (2022) for limits and links.
+Sources: R. Featherstone (2008), section 6.2, for A; A. Castro, F. Permenter, X. Han (2022) for limits and constraints.
 """
 
 from __future__ import annotations
@@ -24,25 +24,15 @@ import numpy as np
 from merganser.framework.native import device, kernel
 from merganser.framework.native.views import as_matrix
 from merganser.multibody.contact.layout import CONTACT, DRIVE, HOLONOMIC, Array
-from merganser.multibody.contact.plant_layout import (
-    BALL,
-    COUPLER,
-    DISTANCE,
-    NO_LINK,
-    WELD,
-    ConstraintSources,
-    PlantTrees,
-    ProblemArrays,
-)
+from merganser.multibody.contact.plant_layout import ConstraintSources, PlantTrees, ProblemArrays
+from merganser.multibody.kernels.constraints.rows import fill_row, write_row
 from merganser.multibody.kernels.drives import GAIN
 from merganser.multibody.kernels.mass_matrix import add_composite, fill_rows, start_composite
-from merganser.multibody.kernels.scalars import arctangent
 from merganser.multibody.kernels.spatial import (
     Vector3,
     add,
     cross,
     dot,
-    rotate,
     rotational,
     scaled,
     subtract,
@@ -54,9 +44,7 @@ __all__ = [
     "are_resolved",
     "calc_contact_problem",
     "calc_tree_matrices",
-    "ends_of",
     "find_limits",
-    "is_at_work",
     "tangents_of",
 ]
 
@@ -114,28 +102,6 @@ def _add_to_diagonal(node: Array, fixed: Array, time_step: float, tree: Array, m
 
 
 @device
-def _add_row(
-    topology: Array, position: Array, mobod: int, p_WC: Vector3, moment: Vector3, force: Vector3,
-    jacobian: Array, start: int,
-) -> None:  # fmt: skip
-    """Adds to a row of J the power of [moment; force], at C of a body, with each velocity: equation (1).
-
-    `start` is where velocity 0 of the plant would stand in that row.
-    """
-    a = mobod
-    while a > 0:
-        num_v = topology[a]["num_v"]
-        if num_v > 0:
-            arm = subtract(p_WC, vector(position[a]["p_WoBo_W"]))
-            moment_A = add(moment, cross(arm, force))
-            at = start + topology[a]["v_start"]
-            for k in range(num_v):
-                H = position[a]["H_PB_W"][k]
-                jacobian[at + k] += dot(rotational(H), moment_A) + dot(translational(H), force)
-        a = topology[a]["parent"]
-
-
-@device
 def _add_point(
     topology: Array, position: Array, trees: Array, tree: int, constraint: Array, mobod: int, p_WC: Vector3,
     sign: float, t_1: Vector3, t_2: Vector3, n: Vector3, jacobian: Array,
@@ -188,22 +154,6 @@ def _row_start(constraint: Array, trees: Array, tree: int, r: int) -> int:
 
 
 @device
-def _add_pair(
-    topology: Array, position: Array, trees: Array, tree_of_mobod: Array, constraint: Array, jacobian: Array,
-    r: int, A: int, B: int, p_WP: Vector3, p_WQ: Vector3, moment: Vector3, force: Vector3,
-) -> None:  # fmt: skip
-    """Row r: the motion of body B at Q less that of body A at P, along [moment; force]."""
-    if tree_of_mobod[B] >= 0:
-        tree = tree_of_mobod[B]
-        at = _row_start(constraint, trees, tree, r) - trees[tree]["v_start"]
-        _add_row(topology, position, B, p_WQ, moment, force, jacobian, at)
-    if tree_of_mobod[A] >= 0:
-        tree = tree_of_mobod[A]
-        at = _row_start(constraint, trees, tree, r) - trees[tree]["v_start"]
-        _add_row(topology, position, A, p_WP, scaled(-1.0, moment), scaled(-1.0, force), jacobian, at)
-
-
-@device
 def tangents_of(n: Vector3) -> tuple[Vector3, Vector3]:
     """Unit vectors t1 and t2 orthogonal to each other and to a unit vector n."""
     if abs(n[0].real) < 0.6:
@@ -212,12 +162,6 @@ def tangents_of(n: Vector3) -> tuple[Vector3, Vector3]:
         t = cross(n, (0.0, 1.0, 0.0))
     t_1 = scaled(1.0 / np.sqrt(dot(t, t)), t)
     return t_1, cross(n, t_1)
-
-
-@device
-def unit_vector(r: int) -> Vector3:
-    """The unit vector along axis r."""
-    return 1.0 if r == 0 else 0.0, 1.0 if r == 1 else 0.0, 1.0 if r == 2 else 0.0
 
 
 # ---------------------------------------------------------------------- the problem
@@ -277,10 +221,10 @@ def calc_contact_problem(
     # Out:
     problem_out: ProblemArrays,  # large enough for everything
 ) -> None:
-    """Writes the constraints: contacts, joint limits, links, then drives."""
+    """Writes the constraints: contacts, joint limits, those between bodies and coordinates, then drives."""
     trees, tree_of_velocity, h = plant.trees, plant.of_velocity, settings["time_step"]
-    limits, links, drives = sources.limits, sources.links, sources.drives
-    constraints, rows, jacobian, counts = problem_out
+    limits, drives = sources.limits, sources.drives
+    constraints, rows, jacobian, counts, _ = problem_out
     c, row, place = 0, 0, 0
     for i in range(sources.contact_pairs.shape[0]):
         place = _add_contact(sources.contact_pairs[i], plant, beta, position_in, c, row, place, problem_out)
@@ -299,15 +243,10 @@ def calc_contact_problem(
                                constraints, rows, jacobian)  # fmt: skip
             c, row = c + 1, row + 1
     counts[4] = c
-    for i in range(links.shape[0]):
-        if not is_at_work(links[i], plant.of_mobod):
-            continue
-        place = _add_link(
-            links[i], plant.topology, trees, plant.of_mobod, tree_of_velocity, h, q_in, position_in, row, place,
-            constraints[c], rows, jacobian,
-        )  # fmt: skip
-        row += constraints[c]["num_rows"]
-        c += 1
+    i = 0
+    while i < sources.rows.shape[0]:
+        place = _add_rows(sources.rows, i, plant, h, q_in, position_in, c, row, place, problem_out)
+        i, row, c = i + sources.rows[i]["num_rows"], row + sources.rows[i]["num_rows"], c + 1
     for i in range(drives.shape[0]):
         place = _add_drive(drives[i], trees, tree_of_velocity, row, place, constraints[c], rows, jacobian)
         c, row = c + 1, row + 1
@@ -336,28 +275,11 @@ def _add_contact(
     t_1, t_2 = tangents_of(n)
     _add_point(topology, position, trees, tree_A, record, A, p_WC, 1.0, t_1, t_2, n, jacobian)
     _add_point(topology, position, trees, tree_B, record, B, p_WC, -1.0, t_1, t_2, n, jacobian)
-    for r in range(3):
-        problem.rows[row + r]["g"], problem.rows[row + r]["bias"] = 0.0, 0.0
-    problem.rows[row + 2]["g"] = pair["phi"]
+    slip = vector(pair["v_SbSa_W"])
+    problem.rows[row]["g"], problem.rows[row]["bias"] = 0.0, dot(t_1, slip)
+    problem.rows[row + 1]["g"], problem.rows[row + 1]["bias"] = 0.0, dot(t_2, slip)
+    problem.rows[row + 2]["g"], problem.rows[row + 2]["bias"] = pair["phi"], 0.0
     return place
-
-
-@device
-def is_at_work(link: Array, tree_of_mobod: Array) -> bool:
-    """Whether a link is switched on and has something to move."""
-    if link["kind"] == NO_LINK:
-        return False
-    if link["kind"] == COUPLER:
-        return True
-    is_anchored: bool = tree_of_mobod[link["mobod_A"]] < 0 and tree_of_mobod[link["mobod_B"]] < 0
-    return not is_anchored
-
-
-@device
-def ends_of(link: Array, position: Array) -> tuple[Vector3, Vector3]:
-    """p_WP and p_WQ of a link between bodies."""
-    A, B = position[link["mobod_A"]], position[link["mobod_B"]]
-    return _point(A, link["X_AP"]), _point(B, link["X_BQ"])
 
 
 @device
@@ -371,14 +293,14 @@ def _set_holonomic(record: Array, stiffness: float, relaxation_time: float, lowe
 
 @device
 def _add_limit(
-    limit: Array, sign: float, room: float, h: float, c: int, row: int, place: int, trees: Array,
+    limit: Array, sign: float, buffers: float, h: float, c: int, row: int, place: int, trees: Array,
     tree_of_velocity: Array, constraints: Array, rows: Array, jacobian: Array,
 ) -> int:  # fmt: skip
     record, tree = constraints[c], tree_of_velocity[limit["v"]]
     place = _open(record, trees, tree, -1, row, 1, place, jacobian)
     _set_holonomic(record, LIMIT_STIFFNESS, h, 0.0, math.inf)
     jacobian[record["jacobian_0"] + limit["v"] - trees[tree]["v_start"]] = sign
-    rows[row]["g"], rows[row]["bias"] = room, 0.0
+    rows[row]["g"], rows[row]["bias"] = buffers, 0.0
     return place
 
 
@@ -398,71 +320,48 @@ def _add_drive(
 
 
 @device
-def _add_link(
-    link: Array, topology: Array, trees: Array, tree_of_mobod: Array, tree_of_velocity: Array, h: float, q: Array,
-    position: Array, row: int, place: int, record: Array, rows: Array, jacobian: Array,
+def _add_rows(
+    rows: Array, first: int, plant: PlantTrees, h: float, q: Array, position: Array, c: int, row: int, place: int,
+    problem: ProblemArrays,
 ) -> int:  # fmt: skip
-    if link["kind"] == COUPLER:
-        tree_0, tree_1 = tree_of_velocity[link["v_0"]], tree_of_velocity[link["v_1"]]
-        place = _open(record, trees, tree_0, tree_1, row, 1, place, jacobian)
-        _set_holonomic(record, math.inf, h, -math.inf, math.inf)
-        jacobian[_row_start(record, trees, tree_0, 0) + link["v_0"] - trees[tree_0]["v_start"]] += 1.0
-        jacobian[_row_start(record, trees, tree_1, 0) + link["v_1"] - trees[tree_1]["v_start"]] -= link["gear_ratio"]
-        rows[row]["g"] = q[link["q_0"]] - link["gear_ratio"] * q[link["q_1"]] - link["offset"]
-        rows[row]["bias"] = 0.0
-        return place
-    A, B = link["mobod_A"], link["mobod_B"]
-    p_WP, p_WQ = ends_of(link, position)
-    p_PQ = subtract(p_WQ, p_WP)
-    num_rows = 1 if link["kind"] == DISTANCE else 3 if link["kind"] == BALL else 6
-    place = _open(record, trees, tree_of_mobod[A], tree_of_mobod[B], row, num_rows, place, jacobian)
-    _set_holonomic(record, math.inf, h, -math.inf, math.inf)
-    zero = (0.0, 0.0, 0.0)
-    if link["kind"] == DISTANCE:
-        length = np.sqrt(dot(p_PQ, p_PQ))
-        along = scaled(1.0 / length, p_PQ) if length.real > 0.0 else (0.0, 0.0, 1.0)
-        record["stiffness"] = link["stiffness"]
-        if link["stiffness"] < math.inf:
-            record["relaxation_time"] = link["damping"] / link["stiffness"]
-        _add_pair(topology, position, trees, tree_of_mobod, record, jacobian, 0, A, B, p_WP, p_WQ, zero, along)
-        rows[row]["g"], rows[row]["bias"] = length - link["length"], 0.0
-        return place
-    first = 0
-    if link["kind"] == WELD:
-        p_WM = scaled(0.5, add(p_WP, p_WQ))
-        p_WP, p_WQ = p_WM, p_WM  # as if it were one body
-        turn = _rotation_vector(position[A], link["X_AP"], position[B], link["X_BQ"])
-        for r in range(3):
-            axis = unit_vector(r)
-            _add_pair(topology, position, trees, tree_of_mobod, record, jacobian, r, A, B, p_WP, p_WQ, axis, zero)
-            rows[row + r]["g"], rows[row + r]["bias"] = dot(axis, turn), 0.0
-        first = 3
-    for r in range(3):
-        axis = unit_vector(r)
-        _add_pair(topology, position, trees, tree_of_mobod, record, jacobian, first + r, A, B, p_WP, p_WQ, zero, axis)
-        rows[row + first + r]["g"], rows[row + first + r]["bias"] = dot(axis, p_PQ), 0.0
+    """Writes constraint c, whose rows begin at `first`; those that no velocity can change are left empty."""
+    given, trees, record, jacobian = rows[first], plant.trees, problem.constraints[c], problem.jacobian
+    if given["acts_on_coordinates"] != 0:
+        tree_0, tree_1 = plant.of_velocity[given["v_0"]], plant.of_velocity[given["v_1"]]
+    else:
+        tree_0, tree_1 = plant.of_mobod[given["mobod_A"]], plant.of_mobod[given["mobod_B"]]
+    num_rows = given["num_rows"]
+    place = _open(record, trees, tree_0, tree_1, row, num_rows, place, jacobian)
+    _set_holonomic(record, math.inf, h, h * given["lower"], h * given["upper"])
+    if given["is_compliant"] != 0:
+        record["stiffness"], record["relaxation_time"] = given["stiffness"], given["damping"] / given["stiffness"]
+    for r in range(num_rows):
+        value = problem.values[first + r]
+        write_row(rows[first + r], q, position, value)
+        start_0, start_1 = _velocity_start(record, trees, tree_0, r), _velocity_start(record, trees, tree_1, r)
+        is_kept = fill_row(plant.topology, rows[first + r], position, value, start_0, start_1, jacobian)
+        problem.rows[row + r]["g"], problem.rows[row + r]["bias"] = 0.0, 0.0
+        if is_kept != 0:
+            problem.rows[row + r]["g"] = value["error"]
+        else:
+            _empty_row(record, trees, r, jacobian)
     return place
 
 
 @device
-def _point(body: Array, X_BF: Array) -> Vector3:
-    """p_WFo_W of a frame F fixed to body B."""
-    return add(vector(body["p_WoBo_W"]), rotate(body["R_WB"], (X_BF[0, 3], X_BF[1, 3], X_BF[2, 3])))
+def _velocity_start(constraint: Array, trees: Array, tree: int, r: int) -> int:
+    """Where velocity 0 of the plant would stand in row r of the block of a tree; 0 for no tree."""
+    if tree < 0:
+        return 0
+    start: int = _row_start(constraint, trees, tree, r) - trees[tree]["v_start"]
+    return start
 
 
 @device
-def _axis(body: Array, X_BF: Array, c: int) -> Vector3:
-    return rotate(body["R_WB"], (X_BF[0, c], X_BF[1, c], X_BF[2, c]))
-
-
-@device
-def _rotation_vector(A: Array, X_AP: Array, B: Array, X_BQ: Array) -> Vector3:
-    """Axis times angle of the rotation from P to Q, in W: from 1/2 sum of P_i x Q_i = axis sin, and the trace."""
-    total, trace = (0.0, 0.0, 0.0), 0.0
-    for c in range(3):
-        p, q = _axis(A, X_AP, c), _axis(B, X_BQ, c)
-        total = add(total, cross(p, q))
-        trace += dot(p, q)
-    sine = 0.5 * np.sqrt(dot(total, total))
-    angle = arctangent(sine, 0.5 * (trace - 1.0))
-    return scaled(0.5 * angle / sine, total) if sine.real > 1e-9 else scaled(0.5, total)
+def _empty_row(constraint: Array, trees: Array, r: int, jacobian: Array) -> None:
+    for b in range(2):
+        tree = constraint["tree_0"] if b == 0 else constraint["tree_1"]
+        if tree >= 0:
+            start = _row_start(constraint, trees, tree, r)
+            for k in range(start, start + trees[tree]["num_v"]):
+                jacobian[k] = 0.0

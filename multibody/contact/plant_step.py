@@ -76,7 +76,7 @@ def end_step(
 def calc_forces(
     # Model:
     plant: PlantTrees,
-    links: Array,
+    rows: Array,  # of the constraints between bodies and coordinates
     time_step: float,
     # In: as start_step() and the solver have left it
     F_applied_in: Array,  # forces on the bodies from elsewhere, shape [num_mobods, 6]
@@ -88,14 +88,15 @@ def calc_forces(
     # Out:
     F_Bo_W_out: Array,  # all forces on the bodies, shape [num_mobods, 6]
     tau_contact_out: Array,  # generalized forces of contacts, shape [num_v]
-    tau_links_out: Array,  # generalized forces of joint limits and couplers, shape [num_v]
+    tau_joints_out: Array,  # generalized forces of joint limits and constraints of coordinates, shape [num_v]
     forces_out: Array,  # of each contact pair, see plant_layout.py
+    row_forces_out: Array,  # of each of the rows, shape [num_own_rows, 6]
 ) -> None:
     """Computes what there is to tell about a step."""
     for i in range(F_Bo_W_out.shape[0]):
         for k in range(6):
             F_Bo_W_out[i, k] = F_applied_in[i, k]
     calc_contact_forces(
-        plant, links, time_step, position_in, v_next_in, contact_pairs_in, problem_in, impulses_in,
-        F_Bo_W_out, tau_contact_out, tau_links_out, forces_out,
+        plant, rows, time_step, position_in, v_next_in, contact_pairs_in, problem_in, impulses_in,
+        F_Bo_W_out, tau_contact_out, tau_joints_out, forces_out, row_forces_out,
     )  # fmt: skip

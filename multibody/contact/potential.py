@@ -8,7 +8,7 @@ from merganser.multibody.contact.friction_cone import Response, Slope, cone_resp
 from merganser.multibody.contact.hunt_crossley import hunt_crossley_response, hunt_crossley_slope
 from merganser.multibody.contact.layout import CONTACT, SAP, Array, Problem
 from merganser.multibody.contact.regularization import LAW_SIZE
-from merganser.multibody.contact.workspace import HESSIAN_SIZE
+from merganser.multibody.contact.work_arrays import HESSIAN_SIZE
 
 __all__ = ["calc_impulses", "calc_slope"]
 

@@ -30,7 +30,7 @@ from merganser.multibody.contact.layout import (
 )
 from merganser.multibody.contact.solver import contact_velocities
 from merganser.multibody.contact.tamsi import tamsi_contact_velocities
-from merganser.multibody.contact.workspace import integer_workspace_size, workspace_size
+from merganser.multibody.contact.work_arrays import integer_workspace_size, workspace_size
 
 __all__ = ["ContactProblem", "ContactSolution", "ContactSolverError", "make_settings", "make_trees"]
 
@@ -245,7 +245,7 @@ class ContactProblem:
         record["lower"], record["upper"] = lower, upper
         return self.num_constraints - 1
 
-    def add_limit(self, tree: int, dof: int, room: float, *, is_upper: bool = False, stiffness: float = 1e12) -> int:
+    def add_limit(self, tree: int, dof: int, buffers: float, *, is_upper: bool = False, stiffness: float = 1e12) -> int:
         """Adds one side of a joint limit.
 
         Args:
@@ -256,7 +256,7 @@ class ContactProblem:
             stiffness: k [N m/rad or N/m].
         """
         row = self._unit_row(tree, dof, -1.0 if is_upper else 1.0)
-        return self.add_holonomic({tree: row}, [room], stiffness=stiffness, lower=0.0)
+        return self.add_holonomic({tree: row}, [buffers], stiffness=stiffness, lower=0.0)
 
     def add_coupler(self, tree_0: int, dof_0: int, tree_1: int, dof_1: int, gear_ratio: float, g: float) -> int:
         """Adds a coupler q_0 - gear_ratio q_1 = offset; g is the left side less the right [rad or m]."""

@@ -15,7 +15,7 @@ from merganser.multibody.contact.newton import minimize_island
 from merganser.multibody.contact.ordering import Pattern, order_trees
 from merganser.multibody.contact.products import multiply_jacobian
 from merganser.multibody.contact.regularization import calc_compliance, calc_laws, factor_trees
-from merganser.multibody.contact.workspace import (
+from merganser.multibody.contact.work_arrays import (
     SCRATCH,
     Islands,
     Reduction,

@@ -3,16 +3,17 @@
     controllers   u   = u_ff + Kp (q_d - q) + Kd (v_d - v), within the effort limits     kernels/actuation.py
     forces        tau = B u + tau_applied + those of springs and their like, F_applied   kernels/force_elements.py
     contacts      candidates, points, contact pairs                     geometry/proximity, contact_pairs.py
+                  and contact surfaces, where there are such            geometry/hydroelastic, hydroelastic_pairs.py
     free motion   (M + h D) (v* - v) = h (tau - C v - D v + tau_g + J^T F_applied)       kernels/step.py
                   or with controllers alone, where u follows v+                          kernels/controlled_step.py
-    problem       contacts, joint limits, links and controllers as constraints           plant_problem.py
+    problem       contacts, joint limits, constraints and controllers                     plant_problem.py
     solver        A (v+ - v*) = J^T gamma                                                solver.py, tamsi.py
     next state    q+  = q + h N(q) v+                                                    plant_forces.py
 
 The records of arrays that it works on stand in step_records.py. It calls kernels through `model.code`: functions in
 Python, addresses in compiled code. So these are compiled once, as Python calls them too, and results agree to the last
-bit. Other scalars than floats run the same text with kernels of theirs; what they cannot hold, `model.can_hold` leaves
-out.
+bit. Other scalars than floats run the same text with kernels of theirs; contacts and constraints, which those do not
+solve, `model.can_constrain` leaves out.
 
 A step that is not taken says why by a status that is not 0. Python raises an error then, or makes what is lacking and
 takes the step once more. What `inputs` and `state` hold is never written to.
@@ -29,9 +30,13 @@ from merganser.multibody.contact.plant_layout import ConstraintSources
 from merganser.multibody.contact.step_records import (
     NUM_CANDIDATES,
     NUM_CONTACTS,
+    NUM_FACES,
     NUM_PAIRS,
+    NUM_SURFACES,
     OUTCOME,
+    POINTS_ALONE,
     SOLVED,
+    SURFACES_ALONE,
     Geometry,
     Inputs,
     Model,
@@ -45,18 +50,19 @@ from merganser.multibody.kernels.actuation import IS_LOCKED
 __all__ = [
     "BAD_INPUT",
     "BAD_POSE",
-    "LACKS_ROOM",
+    "LACKS_CAPACITY",
     "LOCKED",
     "NOT_COMPILED",
     "NOT_FINITE",
     "NOT_SOLVED",
     "NO_FORCE",
+    "NO_SURFACE",
     "SINGULAR_PITCH",
     "calc_derivatives",
+    "constrain",
     "count_limits",
     "find_contact_pairs",
     "find_forces",
-    "hold",
     "move",
     "take_step",
 ]
@@ -66,12 +72,13 @@ __all__ = [
 SINGULAR_PITCH = -2  # of a joint with roll, pitch and yaw
 BAD_INPUT = -3  # an input is not finite
 LOCKED = -4  # a joint with a PD controller is locked
-LACKS_ROOM = -5  # for candidates or contacts, as many as `found` says
+LACKS_CAPACITY = -5  # for candidates or contacts, as many as `found` says
 NOT_SOLVED = -6  # the contact problem; `found` says why
 NOT_COMPILED = -7  # what holds anything
 BAD_POSE = -8  # the pose of a geometry is not finite
 NOT_FINITE = -9  # the next state, or the derivatives
-NO_FORCE = -10  # less the number of a force element: it has no force
+NO_SURFACE = -10  # of geometries that overlap, where contact is to be surfaces alone
+NO_FORCE = -11  # less the number of a force element: it has no force
 
 SMALLEST_COSINE = 1e-3  # of a pitch angle
 
@@ -169,7 +176,7 @@ def take_step(model: Model, state: State, inputs: Inputs, work: Work, out: StepR
 @device
 def _advance(model: Model, state: State, inputs: Inputs, work: Work, out: StepResults) -> int:
     """From forces to the next state."""
-    if not model.can_hold:
+    if not model.can_constrain:
         return move(model, state, inputs, work, out, True)
     num_pairs, geometry = 0, model.contact.geometry
     if geometry.mobods.shape[0] > 0:
@@ -178,9 +185,9 @@ def _advance(model: Model, state: State, inputs: Inputs, work: Work, out: StepRe
         num_pairs = find_contact_pairs(model.code, geometry, model.contact.trees.of_mobod, out)
         if num_pairs < 0:
             return num_pairs
-    if num_pairs > 0 or model.contact.links.shape[0] > 0:
+    if num_pairs > 0 or model.contact.constraint_rows.shape[0] > 0:
         status = move(model, state, inputs, work, out, False)  # v*
-        return status if status != 0 else hold(model, state, work, out, num_pairs)
+        return status if status != 0 else constrain(model, state, work, out, num_pairs)
     status = move(model, state, inputs, work, out, True)
     if status != 0 or model.limits.shape[0] == 0:
         return status
@@ -205,7 +212,7 @@ def _keep_limits(model: Model, state: State, inputs: Inputs, work: Work, out: St
         if status != 0:
             return status
     if count_limits(model, state, out) > 0:
-        return hold(model, state, work, out, 0)
+        return constrain(model, state, work, out, 0)
     if actuators.controlled.shape[0] > 0:  # it is the one without limits
         no_impulses, nobody = out.impulses[:0], actuators.controlled[:0]
         again = model.topology, model.time_step, state.q, out.v_next, no_impulses, nobody
@@ -215,7 +222,7 @@ def _keep_limits(model: Model, state: State, inputs: Inputs, work: Work, out: St
 
 @device
 def move(model: Model, state: State, inputs: Inputs, work: Work, out: StepResults, is_controlled: bool) -> int:
-    """The step without contacts, limits and links, with or without the PD controllers."""
+    """The step without contacts, limits and constraints, with or without the PD controllers."""
     dynamics = model.topology, model.parameters, model.gravity, model.time_step
     forces = state.x, work.tau, _forces_on_bodies(model, inputs, work)
     if not is_controlled or model.actuators.controlled.shape[0] == 0:
@@ -247,48 +254,87 @@ def count_limits(model: Model, state: State, out: StepResults) -> int:
 @device
 def find_contact_pairs(code: StepCode, geometry: Geometry, tree_of_mobod: Any, out: StepResults) -> int:
     """How many contact pairs there are, of bodies where out.position says; negative if there is no answer."""
-    out.found[NUM_CANDIDATES], out.found[NUM_CONTACTS], out.found[NUM_PAIRS] = 0, 0, 0
+    for k in (NUM_CANDIDATES, NUM_CONTACTS, NUM_PAIRS, NUM_SURFACES, NUM_FACES):
+        out.found[k] = 0
     if geometry.is_moved_by_plant:
         poses = geometry.mobods, geometry.X_BG, out.position, geometry.X_WG
         if not call_asking_kernel(code.geometry_poses, poses):
             return BAD_POSE
     surfaces, X_WG = geometry.geometries, geometry.X_WG
     work = geometry.boxes, geometry.grid
-    given = surfaces, geometry.frames, geometry.filtered, X_WG, 0.0
+    given = surfaces, geometry.frames, geometry.filtered, X_WG, geometry.margin
     num_candidates = call_kernel(code.find_candidates, (*given, *work, out.candidates))
     out.found[NUM_CANDIDATES] = num_candidates
     if num_candidates > out.candidates.shape[0]:
-        return LACKS_ROOM
+        return LACKS_CAPACITY
     if num_candidates == 0:
         return 0
-    candidates = out.candidates[:num_candidates]
-    points = surfaces, geometry.hulls, X_WG, candidates, num_candidates, 0.0
+    if geometry.contact != POINTS_ALONE:
+        parts = out.candidates[:num_candidates], out.surface_pairs
+        out.found[NUM_SURFACES] = call_kernel(code.split_candidates, (geometry.bodies, *parts))
+    num_pairs = _find_pairs_of_points(code, geometry, tree_of_mobod, num_candidates - out.found[NUM_SURFACES], out)
+    if num_pairs >= 0 and out.found[NUM_SURFACES] > 0:
+        num_pairs = _find_pairs_of_surfaces(code, geometry, tree_of_mobod, num_pairs, out)
+    return num_pairs
+
+
+@device
+def _find_pairs_of_points(
+    code: StepCode, geometry: Geometry, tree_of_mobod: Any, num_candidates: int, out: StepResults
+) -> int:
+    """The contact pairs of geometries that touch at points."""
+    if num_candidates == 0:
+        return 0
+    candidates, X_WG = out.candidates[:num_candidates], geometry.X_WG
+    points = geometry.geometries, geometry.hulls, X_WG, candidates, num_candidates, 0.0
     num_contacts = call_kernel(code.contact_manifolds, (*points, geometry.work, out.contacts))
     out.found[NUM_CONTACTS] = num_contacts
     if num_contacts > out.contacts.shape[0]:
-        return LACKS_ROOM
+        return LACKS_CAPACITY
     if num_contacts == 0:
         return 0
-    materials = geometry.materials, tree_of_mobod
+    if geometry.contact == SURFACES_ALONE:
+        return NO_SURFACE
+    touching = X_WG, candidates, out.contacts[:num_contacts]
     num_pairs: int = call_kernel(
-        code.make_contact_pairs, (*materials, candidates, out.contacts[:num_contacts], out.contact_pairs)
+        code.make_contact_pairs, (geometry.materials, tree_of_mobod, *touching, out.contact_pairs)
     )
     out.found[NUM_PAIRS] = num_pairs
     return num_pairs
 
 
 @device
-def hold(model: Model, state: State, work: Work, out: StepResults, num_pairs: int) -> int:
-    """The step with contacts, joint limits, links and controllers; v* of the one without them stands in out.x_next."""
+def _find_pairs_of_surfaces(
+    code: StepCode, geometry: Geometry, tree_of_mobod: Any, first: int, out: StepResults
+) -> int:
+    """The contact pairs of geometries that touch on surfaces, behind those of points; how many there are in all."""
+    pairs, X_WG = out.surface_pairs, geometry.X_WG
+    model, faces = (geometry.bodies, geometry.meshes), (out.corners, out.faces, out.owners)
+    num_faces = call_kernel(
+        code.contact_surfaces, (*model, X_WG, pairs, out.found[NUM_SURFACES], geometry.clipping, *faces)
+    )
+    out.found[NUM_FACES] = num_faces
+    if num_faces > out.faces.shape[0]:
+        return LACKS_CAPACITY
+    of_faces = out.corners, out.faces[:num_faces], out.owners
+    given = geometry.materials, tree_of_mobod, geometry.points, X_WG, pairs, *of_faces, first
+    num_pairs: int = call_kernel(code.make_hydroelastic_pairs, (*given, out.contact_pairs))
+    out.found[NUM_PAIRS] = num_pairs
+    return num_pairs if num_pairs <= out.contact_pairs.shape[0] else LACKS_CAPACITY
+
+
+@device
+def constrain(model: Model, state: State, work: Work, out: StepResults, num_pairs: int) -> int:
+    """The step with contacts, joint limits, constraints and controllers; v* of the free one stands in out.x_next."""
     code, contact, actuators = model.code, model.contact, model.actuators
     if not contact.is_complete:
         return NOT_COMPILED
-    sources = ConstraintSources(out.contact_pairs[:num_pairs], model.limits, contact.links, contact.drives)
+    sources = ConstraintSources(out.contact_pairs[:num_pairs], model.limits, contact.constraint_rows, contact.drives)
     call_quiet_kernel(code.start_step, (
         contact.trees, model.parameters, contact.settings, contact.near_rigid_threshold, sources, work.drive_values,
         state.q, state.v, out.x_next, out.position, work.scratch, contact.matrix, contact.is_locked, out.problem,
     ))  # fmt: skip
-    constraints, rows, jacobian, counts = out.problem
+    constraints, rows, jacobian, counts, _ = out.problem
     num_constraints, num_rows, jacobian_size = counts[0], counts[1], counts[2]
     impulses = out.impulses[:num_rows]
     outcome = call_kernel(code.solve, (

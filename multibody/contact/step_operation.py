@@ -170,7 +170,7 @@ def contact_forces(values: Any, numbers: Any, integers: Any) -> None:
         for k in range(tau.shape[0]):
             tau[k] = 0.0
         if out.found[SOLVED]:
-            constraints, _, jacobian, numbers_of = out.problem
+            constraints, _, jacobian, numbers_of, _ = out.problem
             calc_generalized_contact_forces(
                 given.trees, given.time_step, constraints, jacobian, numbers_of, out.impulses, tau
             )

@@ -8,20 +8,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.native.records_of_arrays import FLOAT, INTEGER, ONE_VALUE, ArrayOf, Code, RecordOf
+from merganser.geometry.hydroelastic.layout import Meshes, body_dtype
+from merganser.geometry.hydroelastic.polygons import Buffers
 from merganser.geometry.proximity.layout import Hulls, contact_dtype, geometry_dtype, work_dtype
 from merganser.multibody.contact.contact_pairs import contact_pair_dtype, material_dtype
 from merganser.multibody.contact.layout import result_dtype, settings_dtype
-from merganser.multibody.contact.plant_layout import PlantTrees, ProblemArrays, drive_dtype, limit_dtype, link_dtype
+from merganser.multibody.contact.plant_layout import PlantTrees, ProblemArrays, drive_dtype, limit_dtype
 from merganser.multibody.kernels import layout
+from merganser.multibody.kernels.constraints import constraint_row_dtype
 
 __all__ = [
     "NUM_CANDIDATES",
     "NUM_CONTACTS",
+    "NUM_FACES",
+    "NUM_FOUND",
     "NUM_PAIRS",
+    "NUM_SURFACES",
     "OUTCOME",
+    "POINTS_ALONE",
+    "POINTS_FOR_OTHERS",
     "SOLVED",
+    "SURFACES_ALONE",
     "Actuators",
-    "ContactModel",
+    "ConstraintModel",
     "Geometry",
     "Inputs",
     "Model",
@@ -43,6 +52,11 @@ FloatsInContext = Annotated[Any, ArrayOf(FLOAT, 1, True)]  # an array in Python,
 NUM_CANDIDATES, NUM_CONTACTS, NUM_PAIRS = 0, 1, 2
 SOLVED = 3  # whether there was anything to hold
 OUTCOME = 4  # what the solver said
+NUM_SURFACES, NUM_FACES = 5, 6  # of contact surfaces
+NUM_FOUND = 7
+
+# How geometries touch.
+POINTS_ALONE, POINTS_FOR_OTHERS, SURFACES_ALONE = range(3)
 
 
 class StepCode(NamedTuple):
@@ -65,6 +79,9 @@ class StepCode(NamedTuple):
     find_candidates: Code
     contact_manifolds: Code
     make_contact_pairs: Code
+    split_candidates: Code
+    contact_surfaces: Code
+    make_hydroelastic_pairs: Code
     start_step: Code
     solve: Code
     end_step: Code
@@ -99,6 +116,11 @@ class Geometry(NamedTuple):
         hulls: of the convex ones.
         filtered, frames, boxes, grid: for the broad phase.
         materials: records of material_dtype.
+        contact: whether there are contact surfaces, and points for what has none: see above.
+        margin: at which distance surfaces may begin [m].
+        points: at which points of faces there are contact pairs, see hydroelastic_pairs.py.
+        bodies, meshes: of contact surfaces, see geometry/hydroelastic/layout.py.
+        clipping: work arrays of these.
     """
 
     is_moved_by_plant: int
@@ -113,9 +135,15 @@ class Geometry(NamedTuple):
     grid: Integers
     work: Annotated[Array, ArrayOf(work_dtype)]
     materials: Annotated[Array, ArrayOf(material_dtype)]
+    contact: int
+    margin: float
+    points: int
+    bodies: Annotated[Array, ArrayOf(body_dtype)]
+    meshes: Annotated[Meshes, ONE_VALUE]
+    clipping: Annotated[Buffers, ONE_VALUE]
 
 
-class ContactModel(NamedTuple):
+class ConstraintModel(NamedTuple):
     """What a step may have to hold, and room for the solver.
 
     Attributes:
@@ -124,7 +152,7 @@ class ContactModel(NamedTuple):
         trees: see plant_layout.py.
         settings: record of settings_dtype.
         near_rigid_threshold: beta of contacts.
-        links: records of link_dtype.
+        constraint_rows: of constraints between bodies and coordinates, see kernels/constraints/records.py.
         drives: room for records of drive_dtype, one for each PD controller.
         matrix, is_locked, rows, block_capacity, work, integer_work: see layout.py.
     """
@@ -134,7 +162,7 @@ class ContactModel(NamedTuple):
     trees: Annotated[PlantTrees, ONE_VALUE]
     settings: Annotated[Any, RecordOf(settings_dtype)]
     near_rigid_threshold: float
-    links: Annotated[Array, ArrayOf(link_dtype)]
+    constraint_rows: Annotated[Array, ArrayOf(constraint_row_dtype)]
     drives: Annotated[Array, ArrayOf(drive_dtype)]
     matrix: Floats
     is_locked: Integers
@@ -155,7 +183,7 @@ class Model(NamedTuple):
         actuators: and their PD controllers.
         limits: of joints, records of limit_dtype.
         limit_stiffness, limit_dissipation: of these, in continuous time.
-        can_hold: whether a step may have anything to hold.
+        can_constrain: whether a step may have anything to hold.
         contact: what that is.
     """
 
@@ -171,8 +199,8 @@ class Model(NamedTuple):
     limits: Annotated[Array, ArrayOf(limit_dtype)]
     limit_stiffness: Floats
     limit_dissipation: Floats
-    can_hold: int
-    contact: ContactModel
+    can_constrain: int
+    contact: ConstraintModel
 
 
 class State(NamedTuple):
@@ -243,7 +271,9 @@ class StepResults(NamedTuple):
         found: see above.
         candidates: pairs of geometries that may touch, shape [capacity, 2].
         contacts: points where they do, records of contact_dtype.
-        contact_pairs: records of contact_pair_dtype.
+        surface_pairs: pairs of geometries that may have a contact surface, shape [capacity, 2].
+        corners, faces, owners: of the faces of these, see geometry/hydroelastic/engine.py.
+        contact_pairs: records of contact_pair_dtype, those of points first.
         problem: the constraints, see plant_layout.py.
         v_next, impulses, statistics: from the solver, see layout.py.
     """
@@ -253,6 +283,10 @@ class StepResults(NamedTuple):
     found: Integers
     candidates: Annotated[Array, ArrayOf(INTEGER, 2)]
     contacts: Annotated[Array, ArrayOf(contact_dtype)]
+    surface_pairs: Annotated[Array, ArrayOf(INTEGER, 2)]
+    corners: Annotated[Array, ArrayOf(FLOAT, 3)]
+    faces: FloatTable
+    owners: Annotated[Array, ArrayOf(INTEGER, 2)]
     contact_pairs: Annotated[Array, ArrayOf(contact_pair_dtype)]
     problem: Annotated[ProblemArrays, ONE_VALUE]
     v_next: Floats

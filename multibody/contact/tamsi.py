@@ -48,7 +48,7 @@ from merganser.multibody.contact.products import multiply_jacobian, multiply_mat
 from merganser.multibody.contact.regularization import LAW_SIZE
 from merganser.multibody.contact.solver import has_locked, lay_out_island, prepare_step
 from merganser.multibody.contact.unsymmetric import assemble_panels, factor_panels, solve_panels
-from merganser.multibody.contact.workspace import (
+from merganser.multibody.contact.work_arrays import (
     GUESS,
     HESSIAN_SIZE,
     MOMENTUM_STEP,

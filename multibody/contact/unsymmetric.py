@@ -20,7 +20,7 @@ from merganser.multibody.contact.factorization import subtract_from_others, subt
 from merganser.multibody.contact.hessian import add_product, add_rows, find_block, find_trees, is_zero, set_matrix
 from merganser.multibody.contact.layout import CONTACT, Array, Problem
 from merganser.multibody.contact.ordering import Pattern
-from merganser.multibody.contact.workspace import HESSIAN_SIZE
+from merganser.multibody.contact.work_arrays import HESSIAN_SIZE
 
 __all__ = ["assemble_panels", "factor_panels", "solve_panels"]
 

@@ -13,7 +13,7 @@ from merganser.framework import later_code
 from merganser.framework.core.native_code import FAILURE, OUTPUT, InputOf, NativeCode
 from merganser.framework.later_code import LaterCode
 from merganser.framework.native import kernel_address
-from merganser.framework.native.addresses import address_of_array
+from merganser.framework.native.records_of_arrays import Placed, integers_of
 from merganser.multibody import kernels
 
 if TYPE_CHECKING:
@@ -25,18 +25,20 @@ Array = NDArray[Any]
 _CONTROLLER = LaterCode("merganser.multibody.kernels.controller_operations", "CONTROLLER", "plant_controller")
 
 
-class _Room:
+class _Buffers:
     """What the operation works on, in one Context."""
 
-    def __init__(self, w: Any) -> None:
-        self.workspace = w
+    def __init__(self, w: Any, gains: Sequence[Array]) -> None:
+        self.workspace, nothing = w, np.zeros(0)
+        kp, kd, B_inverse = gains or (nothing, nothing, np.zeros((0, 0)))
+        self.gains = kp, kd, np.ascontiguousarray(B_inverse)
         self.position, self.velocity, self.scratch = w.position.copy(), w.velocity.copy(), w.scratch.copy()
         self.F_applied, self.F_work = np.zeros_like(w.zeros_F), np.zeros_like(w.zeros_F)
         self.tau_applied, self.tau, self.no_gravity = np.zeros_like(w.v), np.zeros_like(w.v), np.zeros(3)
 
 
 class ControllerCode:
-    """The output of a controller as an operation; there is none for plants with loops of joints.
+    """The output of a controller as an operation; there is none for plants with constraints in continuous time.
 
     Args:
         model: the plant, with a context in each Context of the controller.
@@ -49,7 +51,7 @@ class ControllerCode:
     def __init__(self, model: PlantModel, mode: str, gains: Sequence[Array] = ()) -> None:
         self._model, self._mode, self._gains = model, mode, tuple(gains)
         later_code.want(_CONTROLLER)
-        self._codes: weakref.WeakKeyDictionary[Any, tuple[NativeCode, _Room]] = weakref.WeakKeyDictionary()
+        self._codes: weakref.WeakKeyDictionary[Any, tuple[NativeCode, _Buffers]] = weakref.WeakKeyDictionary()
 
     def __reduce__(self) -> Any:
         return ControllerCode, (self._model, self._mode, self._gains)  # a copy of a system has no contexts yet
@@ -57,54 +59,56 @@ class ControllerCode:
     def resolve(self, context: Any) -> NativeCode | None:
         """The operation in a Context; None if there is none, or if it is not worth while to compile it."""
         plant = self._model.plant
-        if plant._has_loops or context.store.flat.dtype != np.float64:
+        if plant._dynamics.has_multipliers or context.store.flat.dtype != np.float64:
             return None
         from merganser.multibody.kernels import controller_operations as o
 
         if not _CONTROLLER.is_worth_while():
             return None
         if context not in self._codes:
-            room = _Room(plant._views.workspace(self._model.context(context)))
-            self._codes[context] = NativeCode(o.CONTROLLER, self._arguments(o, room)), room
+            buffers = _Buffers(plant._views.workspace(self._model.context(context)), self._gains)
+            self._codes[context] = NativeCode(o.CONTROLLER, self._arguments(o, buffers)), buffers
         return self._codes[context][0]
 
-    def _arguments(self, o: Any, room: _Room) -> tuple[Any, ...]:
-        """The integers of the operation, as kernels/controller_operations.py numbers them."""
-        plant, w, mode = self._model.plant, room.workspace, getattr(o, self._mode)
-        f: list[Any] = [0] * o.NUM_FIELDS
-        f[o.FAILURE], f[o.MODE], f[o.RESULT] = FAILURE, mode, OUTPUT
-        f[o.STATE], f[o.COMMAND] = InputOf(0), 0 if mode == o.GRAVITY_COMPENSATION else InputOf(1)
-        f[o.NUM_MOBODS], f[o.NUM_PARAMETERS] = len(w.topology), len(w.parameters)
-        f[o.NUM_Q], f[o.NUM_V] = len(w.q), len(w.v)
-        f[o.NUM_ELEMENTS], f[o.NUM_QUATERNIONS] = len(plant._tree.elements), len(w.quaternion_starts)
-        for field, array in (
-            (o.TOPOLOGY, w.topology), (o.PARAMETERS, w.parameters), (o.GRAVITY, w.gravity),
-            (o.ELEMENTS, plant._tree.elements), (o.CONSTANTS, w.constants), (o.QUATERNIONS, w.quaternion_starts),
-            (o.POSITION, room.position), (o.VELOCITY, room.velocity), (o.SCRATCH, room.scratch),
-            (o.F_APPLIED, room.F_applied), (o.F_WORK, room.F_work), (o.TAU_APPLIED, room.tau_applied),
-            (o.TAU, room.tau), (o.NO_GRAVITY, room.no_gravity),
-        ):  # fmt: skip
-            f[field] = address_of_array(array)
-        if self._gains:
-            f[o.KP], f[o.KD], f[o.B_INVERSE] = self._gains
-        model, motion = (w.topology, w.parameters), (room.position, room.velocity)
-        f[o.KINEMATICS] = kernel_address(kernels.kinematics, *model, w.q, w.v, *motion)
-        if len(plant._tree.elements):
-            elements = (plant._tree.elements, w.constants, 0, len(plant._tree.elements), w.q, w.v, *motion)
-            forces = (room.tau_applied, room.F_applied)
-            f[o.FORCE_ELEMENTS] = kernel_address(kernels.force_elements, *elements, *forces, *forces)
-        f[o.FORCES] = self._forces(o, mode, room)
-        return tuple(f)
+    def _arguments(self, o: Any, buffers: _Buffers) -> tuple[Any, ...]:
+        """The integers of the operation."""
+        plant, w, mode = self._model.plant, buffers.workspace, getattr(o, self._mode)
+        elements, num_q, num_v = plant._tree.elements, len(w.q), len(w.v)
+        model, motion = (w.topology, w.parameters), (buffers.position, buffers.velocity)
+        of_elements = 0
+        if len(elements):
+            forces = (buffers.tau_applied, buffers.F_applied)
+            given = (elements, w.constants, 0, len(elements), w.q, w.v, *motion, *forces, *forces)
+            of_elements = kernel_address(kernels.force_elements, *given)
+        commands = {o.INVERSE_DYNAMICS: Placed(InputOf(1), (num_v,)), o.STIFFNESS: Placed(InputOf(1), (2 * num_v,))}
+        kp, kd, B_inverse = buffers.gains
+        record = o.ControllerRecord(
+            mode=mode,
+            kinematics=kernel_address(kernels.kinematics, *model, w.q, w.v, *motion),
+            force_elements=of_elements,
+            forces=self._forces(o, mode, buffers),
+            topology=w.topology, parameters=w.parameters, gravity=w.gravity, elements=elements, constants=w.constants,
+            quaternions=w.quaternion_starts,
+            q=Placed(InputOf(0), (num_q,)),
+            v=Placed(InputOf(0), (num_v,), num_q),
+            command=commands.get(mode, Placed(0, (0,))),
+            result=Placed(OUTPUT, (num_v,)),
+            position=buffers.position, velocity=buffers.velocity, scratch=buffers.scratch, F_applied=buffers.F_applied,
+            F_work=buffers.F_work, tau_applied=buffers.tau_applied, tau=buffers.tau, no_gravity=buffers.no_gravity,
+            kp=kp, kd=kd, B_inverse=B_inverse,
+        )  # fmt: skip
+        return FAILURE, *integers_of(record)
 
-    def _forces(self, o: Any, mode: int, room: _Room) -> int:
+    def _forces(self, o: Any, mode: int, buffers: _Buffers) -> int:
         """The address of the kernel that the mode calls."""
-        w = room.workspace
+        w = buffers.workspace
         if mode == o.INVERSE_DYNAMICS:
-            known = (w.topology, w.parameters, room.no_gravity, room.position, room.velocity, w.v, room.F_applied)
-            return kernel_address(kernels.inverse_dynamics, *known, room.scratch, room.tau)
+            motion = buffers.position, buffers.velocity, w.v
+            known = (w.topology, w.parameters, buffers.no_gravity, *motion, buffers.F_applied)
+            return kernel_address(kernels.inverse_dynamics, *known, buffers.scratch, buffers.tau)
         if mode == o.GRAVITY_COMPENSATION:
             model = (w.topology, w.parameters, w.gravity)
-            return kernel_address(kernels.gravity_forces, *model, room.position, room.scratch, room.tau)
+            return kernel_address(kernels.gravity_forces, *model, buffers.position, buffers.scratch, buffers.tau)
         return kernel_address(
-            kernels.generalized_forces, w.topology, room.position, room.F_applied, room.F_work, room.tau
+            kernels.generalized_forces, w.topology, buffers.position, buffers.F_applied, buffers.F_work, buffers.tau
         )

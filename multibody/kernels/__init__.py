@@ -6,6 +6,11 @@ objects. The functions named `calc_...` in the files are what kernels call of ea
 
 from merganser.multibody.kernels.accelerations import spatial_accelerations
 from merganser.multibody.kernels.center_of_mass import center_of_mass
+from merganser.multibody.kernels.constrained_dynamics import (
+    constrained_forward_dynamics,
+    constrained_state_derivatives,
+)
+from merganser.multibody.kernels.constraints.rows import constraint_rows
 from merganser.multibody.kernels.controlled_step import controlled_step
 from merganser.multibody.kernels.coordinates import qdot_to_velocity, velocity_to_qdot
 from merganser.multibody.kernels.energy import energies
@@ -23,8 +28,6 @@ from merganser.multibody.kernels.inverse_dynamics_derivatives import inverse_dyn
 from merganser.multibody.kernels.jacobian_derivatives import jacobian_derivatives
 from merganser.multibody.kernels.jacobians import center_of_mass_jacobian, jacobian, qdot_jacobian
 from merganser.multibody.kernels.kinematics import kinematics
-from merganser.multibody.kernels.loop_dynamics import loop_forward_dynamics, loop_state_derivatives
-from merganser.multibody.kernels.loops import loop_rows
 from merganser.multibody.kernels.mass_matrix import mass_matrix
 from merganser.multibody.kernels.mass_matrix_by_columns import mass_matrix_by_columns
 from merganser.multibody.kernels.mass_matrix_derivatives import mass_matrix_derivatives
@@ -47,6 +50,9 @@ __all__ = [
     "center_of_mass",
     "center_of_mass_acceleration",
     "center_of_mass_jacobian",
+    "constrained_forward_dynamics",
+    "constrained_state_derivatives",
+    "constraint_rows",
     "controlled_step",
     "discrete_step",
     "element_energies",
@@ -64,9 +70,6 @@ __all__ = [
     "jacobian",
     "jacobian_derivatives",
     "kinematics",
-    "loop_forward_dynamics",
-    "loop_rows",
-    "loop_state_derivatives",
     "mass_matrix",
     "mass_matrix_by_columns",
     "mass_matrix_derivatives",

@@ -43,8 +43,8 @@ def copy_pose(R_AB_in: Array, p_AoBo_A_in: Array, R_AB_out: Array, p_AoBo_A_out:
 @kernel
 def write_checked(
     quaternion_starts: Array,  # where in `given` quaternions start
-    room_out: Array,
-    given_in: Array,  # as long as room_out
+    buffers_out: Array,
+    given_in: Array,  # as long as buffers_out
 ) -> bool:
     """Writes a vector of coordinates, unless it is not finite or a quaternion is zero: then nothing is written.
 
@@ -57,8 +57,8 @@ def write_checked(
         s = quaternion_starts[k]
         if given_in[s] == 0.0 and given_in[s + 1] == 0.0 and given_in[s + 2] == 0.0 and given_in[s + 3] == 0.0:
             return False
-    for k in range(room_out.shape[0]):
-        room_out[k] = given_in[k]
+    for k in range(buffers_out.shape[0]):
+        buffers_out[k] = given_in[k]
     return True
 
 

@@ -1,108 +1,106 @@
 """Controllers that know a plant, as an operation of the native plan (framework/native/operations.py).
 
 The operation does what the callbacks in multibody/controllers do, with the same kernels in the same order, so to the
-last bit. It finds in its list of integers, by the numbers below, sizes, addresses of kernels and arrays, and places in
-the flat array of the Context of the controller. Where Python would raise an exception, it sets the integer at FAILURE.
+last bit. Where Python would raise an exception, it sets a failure.
 """
 
 from __future__ import annotations
 
-import itertools
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
-import numpy as np
+from numpy.typing import NDArray
 
 from merganser.framework.native import device
-from merganser.framework.native.addresses import array_at, doubles, place_at
+from merganser.framework.native.addresses import place_at
 from merganser.framework.native.operations import CompiledOperation
-from merganser.framework.native.tape import call_kernel, call_quiet_kernel, doubles_at, integers_at
+from merganser.framework.native.records_of_arrays import FLOAT, INTEGER, ArrayOf, Code, record_at
+from merganser.framework.native.tape import FAILED, call_kernel, call_quiet_kernel, integers_at
 from merganser.multibody.kernels import layout
 
-__all__ = ["CONTROLLER", "NUM_FIELDS"]
+__all__ = ["CONTROLLER", "GRAVITY_COMPENSATION", "INVERSE_DYNAMICS", "STIFFNESS", "ControllerRecord"]
 
 # Modes.
 INVERSE_DYNAMICS, GRAVITY_COMPENSATION, STIFFNESS = range(3)
 
-_number = itertools.count()
-FAILURE = next(_number)  # address
-MODE = next(_number)
-KINEMATICS = next(_number)  # addresses of kernels: kinematics,
-FORCE_ELEMENTS = next(_number)  # force_elements, where there are any,
-FORCES = next(_number)  # and, by mode: inverse_dynamics, gravity_forces, generalized_forces
-NUM_MOBODS = next(_number)
-NUM_PARAMETERS = next(_number)  # records, those of path segments included
-NUM_Q = next(_number)
-NUM_V = next(_number)
-STATE = next(_number)  # places: of the estimated state,
-COMMAND = next(_number)  # of the desired acceleration or state,
-RESULT = next(_number)  # and of the result
-TOPOLOGY = next(_number)  # addresses of arrays of the plant
-PARAMETERS = next(_number)
-GRAVITY = next(_number)
-NUM_ELEMENTS = next(_number)
-ELEMENTS = next(_number)
-CONSTANTS = next(_number)
-NUM_QUATERNIONS = next(_number)
-QUATERNIONS = next(_number)  # where they start in q
-POSITION = next(_number)  # addresses of room: for kinematics and algorithms,
-VELOCITY = next(_number)
-SCRATCH = next(_number)
-F_APPLIED = next(_number)  # for spatial forces, shape [num_mobods, 6], twice
-F_WORK = next(_number)
-TAU_APPLIED = next(_number)  # for generalized forces, shape [num_v], twice
-TAU = next(_number)
-NO_GRAVITY = next(_number)  # address of zeros, shape [3]
-KP = next(_number)  # places among the constants, shape [num_v], only for the mode STIFFNESS
-KD = next(_number)
-B_INVERSE = next(_number)  # by rows
-NUM_FIELDS = next(_number)
+Array = NDArray[Any]
+Floats = Annotated[Array, ArrayOf(FLOAT)]
+FloatTable = Annotated[Array, ArrayOf(FLOAT, 2)]
+FloatsInContext = Annotated[Any, ArrayOf(FLOAT, 1, True)]
 
-_TOPOLOGY = layout.topology_dtype
-_PARAMETERS = layout.parameter_dtype()
-_POSITION = layout.position_dtype()
-_VELOCITY = layout.velocity_dtype()
-_SCRATCH = layout.scratch_dtype()
-_ELEMENTS = layout.element_dtype
-_CONSTANTS = layout.constant_dtype()
-_FLOAT = np.dtype(np.float64)
+
+class ControllerRecord(NamedTuple):
+    """What the operation works on.
+
+    Attributes:
+        mode: one of the above.
+        kinematics, force_elements: kernels; the second one is 0 where there are no elements.
+        forces: the kernel of the mode: inverse_dynamics, gravity_forces or generalized_forces.
+        topology, parameters, gravity, elements, constants: of the plant, in its own Context.
+        quaternions: where these start in q.
+        q, v: the estimated state.
+        command: desired acceleration or state; empty for GRAVITY_COMPENSATION.
+        result: what the controller exerts.
+        position, velocity, scratch: room for kinematics and algorithms.
+        F_applied, F_work: for spatial forces, shape [num_mobods, 6].
+        tau_applied, tau: for generalized forces, shape [num_v].
+        no_gravity: zeros, shape [3].
+        kp, kd: gains of STIFFNESS, shape [num_v].
+        B_inverse: inverse of its actuation matrix, shape [num_v, num_v].
+    """
+
+    mode: int
+    kinematics: Code
+    force_elements: Code
+    forces: Code
+    topology: Annotated[Array, ArrayOf(layout.topology_dtype)]
+    parameters: Annotated[Array, ArrayOf(layout.parameter_dtype())]
+    gravity: Floats
+    elements: Annotated[Array, ArrayOf(layout.element_dtype)]
+    constants: Annotated[Array, ArrayOf(layout.constant_dtype())]
+    quaternions: Annotated[Array, ArrayOf(INTEGER)]
+    q: FloatsInContext
+    v: FloatsInContext
+    command: FloatsInContext
+    result: FloatsInContext
+    position: Annotated[Array, ArrayOf(layout.position_dtype())]
+    velocity: Annotated[Array, ArrayOf(layout.velocity_dtype())]
+    scratch: Annotated[Array, ArrayOf(layout.scratch_dtype())]
+    F_applied: FloatTable
+    F_work: FloatTable
+    tau_applied: Floats
+    tau: Floats
+    no_gravity: Floats
+    kp: Floats
+    kd: Floats
+    B_inverse: FloatTable
+
+
+_record_at = record_at(ControllerRecord)
 
 
 @device
-def _forces(f: Any, field: int) -> Any:
-    return array_at(f[field], (f[NUM_MOBODS], 6), _FLOAT)
-
-
-@device
-def _model(f: Any) -> Any:
-    """Topology and parameters, which come first for most kernels."""
-    parameters = array_at(f[PARAMETERS], (f[NUM_PARAMETERS],), _PARAMETERS)
-    return array_at(f[TOPOLOGY], (f[NUM_MOBODS],), _TOPOLOGY), parameters
-
-
-@device
-def _is_state(values: Any, f: Any) -> bool:
+def _is_state(c: Any) -> bool:
     """Whether the estimated state is finite, and no quaternion zero."""
-    x, total = f[STATE], 0.0
-    for k in range(f[NUM_Q] + f[NUM_V]):
-        total += values[x + k] * 0.0
-    starts = integers_at(f[QUATERNIONS])
-    for k in range(f[NUM_QUATERNIONS]):
+    q, v, total = c.q, c.v, 0.0
+    for k in range(q.shape[0]):
+        total += q[k] * 0.0
+    for k in range(v.shape[0]):
+        total += v[k] * 0.0
+    starts = c.quaternions
+    for k in range(starts.shape[0]):
         size = 0.0
         for i in range(4):
-            size += abs(values[x + starts[k] + i])
+            size += abs(q[starts[k] + i])
         if size == 0.0:
             return False
     return total == 0.0
 
 
 @device
-def _add_weights(f: Any) -> None:
+def _add_weights(c: Any) -> None:
     """F_Bo_W += [p_BoBcm_W x m g; m g] for all bodies on which gravity acts."""
-    n = f[NUM_MOBODS]
-    topology = array_at(f[TOPOLOGY], (n,), _TOPOLOGY)
-    position = array_at(f[POSITION], (n,), _POSITION)
-    F_applied, g = _forces(f, F_APPLIED), doubles_at(f[GRAVITY])
-    for i in range(1, n):
+    topology, position, F_applied, g = c.topology, c.position, c.F_applied, c.gravity
+    for i in range(1, topology.shape[0]):
         if topology[i]["is_weightless"] == 0:
             mass, p = position[i]["mass"], position[i]["p_BoBcm_W"]
             x, y, z = mass * g[0], mass * g[1], mass * g[2]
@@ -115,109 +113,90 @@ def _add_weights(f: Any) -> None:
 
 
 @device
-def _add_damping(values: Any, f: Any) -> None:
+def _add_damping(c: Any) -> None:
     """tau -= damping v, joint by joint."""
-    topology, parameters = _model(f)
-    tau, v = doubles_at(f[TAU_APPLIED]), f[STATE] + f[NUM_Q]
-    for i in range(1, f[NUM_MOBODS]):
+    topology, parameters, tau, v = c.topology, c.parameters, c.tau_applied, c.v
+    for i in range(1, topology.shape[0]):
         start = topology[i]["v_start"]
         for k in range(topology[i]["num_v"]):
-            tau[start + k] -= parameters[i]["damping"][k] * values[v + start + k]
+            tau[start + k] -= parameters[i]["damping"][k] * v[start + k]
 
 
 @device
-def _find_applied_forces(values: Any, f: Any) -> bool:
+def _find_applied_forces(c: Any) -> bool:
     """The forces of all force elements, gravity and damping included; returns whether they exist."""
-    n, num_v = f[NUM_MOBODS], f[NUM_V]
-    F_applied, tau = _forces(f, F_APPLIED), doubles(f[TAU_APPLIED], num_v)
-    for i in range(n):
+    F_applied, tau = c.F_applied, c.tau_applied
+    for i in range(F_applied.shape[0]):
         for k in range(6):
             F_applied[i, k] = 0.0
-    for k in range(num_v):
+    for k in range(tau.shape[0]):
         tau[k] = 0.0
-    _add_weights(f)
-    count = f[NUM_ELEMENTS]
+    _add_weights(c)
+    count = c.elements.shape[0]
     if count > 0:
-        q = doubles(place_at(values, f[STATE]), f[NUM_Q])
-        v = doubles(place_at(values, f[STATE] + f[NUM_Q]), num_v)
-        motion = array_at(f[POSITION], (n,), _POSITION), array_at(f[VELOCITY], (n,), _VELOCITY)
-        elements = array_at(f[ELEMENTS], (count,), _ELEMENTS)
-        constants = array_at(f[CONSTANTS], (count,), _CONSTANTS)
-        forces = (tau, F_applied, tau, F_applied)
-        if call_kernel(f[FORCE_ELEMENTS], (elements, constants, 0, count, q, v, *motion, *forces)) != 0:
+        motion, forces = (c.q, c.v, c.position, c.velocity), (tau, F_applied, tau, F_applied)
+        if call_kernel(c.force_elements, (c.elements, c.constants, 0, count, *motion, *forces)) != 0:
             return False
-    _add_damping(values, f)
+    _add_damping(c)
     return True
 
 
 @device
-def _find_forces_for(values: Any, f: Any) -> None:
+def _find_forces_for(c: Any) -> None:
     """Inverse dynamics: tau = M vd + C v - tau_app - J^T F_app."""
-    n, num_v = f[NUM_MOBODS], f[NUM_V]
-    records = array_at(f[POSITION], (n,), _POSITION), array_at(f[VELOCITY], (n,), _VELOCITY)
-    vdot = doubles(place_at(values, f[COMMAND]), num_v)
-    scratch, tau = array_at(f[SCRATCH], (n,), _SCRATCH), doubles(f[TAU], num_v)
-    known = (*_model(f), doubles(f[NO_GRAVITY], 3), *records, vdot, _forces(f, F_APPLIED))
-    call_quiet_kernel(f[FORCES], (*known, scratch, tau))
-    applied = doubles_at(f[TAU_APPLIED])
-    for k in range(num_v):
-        values[f[RESULT] + k] = tau[k] - applied[k]
+    known = c.topology, c.parameters, c.no_gravity, c.position, c.velocity, c.command, c.F_applied
+    call_quiet_kernel(c.forces, (*known, c.scratch, c.tau))
+    result, tau, applied = c.result, c.tau, c.tau_applied
+    for k in range(tau.shape[0]):
+        result[k] = tau[k] - applied[k]
 
 
 @device
-def _compensate_gravity(values: Any, f: Any) -> None:
-    n, num_v = f[NUM_MOBODS], f[NUM_V]
-    position, scratch = array_at(f[POSITION], (n,), _POSITION), array_at(f[SCRATCH], (n,), _SCRATCH)
-    tau = doubles(f[TAU], num_v)
-    call_quiet_kernel(f[FORCES], (*_model(f), doubles(f[GRAVITY], 3), position, scratch, tau))
-    for k in range(num_v):
-        values[f[RESULT] + k] = -tau[k]
+def _compensate_gravity(c: Any) -> None:
+    call_quiet_kernel(c.forces, (c.topology, c.parameters, c.gravity, c.position, c.scratch, c.tau))
+    result, tau = c.result, c.tau
+    for k in range(tau.shape[0]):
+        result[k] = -tau[k]
 
 
 @device
-def _stiffen(values: Any, numbers: Any, f: Any) -> None:
+def _stiffen(c: Any) -> None:
     """B^-1 (-J^T F_app - tau_app + kp (q_d - q) + kd (v_d - v))."""
-    n, num_v = f[NUM_MOBODS], f[NUM_V]
-    topology = array_at(f[TOPOLOGY], (n,), _TOPOLOGY)
-    position, tau = array_at(f[POSITION], (n,), _POSITION), doubles(f[TAU], num_v)
+    tau, applied, q, v, desired, num_v = c.tau, c.tau_applied, c.q, c.v, c.command, c.v.shape[0]
+    kp, kd, B_inverse, result = c.kp, c.kd, c.B_inverse, c.result
     for k in range(num_v):
         tau[k] = 0.0
-    call_quiet_kernel(f[FORCES], (topology, position, _forces(f, F_APPLIED), _forces(f, F_WORK), tau))
-    applied, x, desired = doubles_at(f[TAU_APPLIED]), f[STATE], f[COMMAND]
+    call_quiet_kernel(c.forces, (c.topology, c.position, c.F_applied, c.F_work, tau))
     for k in range(num_v):
-        spring = numbers[f[KP] + k] * (values[desired + k] - values[x + k])
-        damper = numbers[f[KD] + k] * (values[desired + num_v + k] - values[x + num_v + k])
+        spring = kp[k] * (desired[k] - q[k])
+        damper = kd[k] * (desired[num_v + k] - v[k])
         tau[k] = -(tau[k] + applied[k]) + spring + damper
     for i in range(num_v):
-        row = f[B_INVERSE] + num_v * i
-        total = numbers[row] * tau[0]
+        total = B_inverse[i, 0] * tau[0]
         for k in range(1, num_v):
-            total += numbers[row + k] * tau[k]
-        values[f[RESULT] + i] = total
+            total += B_inverse[i, k] * tau[k]
+        result[i] = total
 
 
-def plant_controller(values: Any, numbers: Any, f: Any) -> None:
-    """The output of a controller; integers: see above."""
-    is_complete = _is_state(values, f)
+def plant_controller(values: Any, numbers: Any, integers: Any) -> None:
+    """The output of a controller; integers: address of what it comes to, and a ControllerRecord."""
+    c = _record_at(values, integers_at(place_at(integers, 1)))
+    is_complete = _is_state(c)
     if is_complete:
-        n = f[NUM_MOBODS]
-        q = doubles(place_at(values, f[STATE]), f[NUM_Q])
-        v = doubles(place_at(values, f[STATE] + f[NUM_Q]), f[NUM_V])
-        records = array_at(f[POSITION], (n,), _POSITION), array_at(f[VELOCITY], (n,), _VELOCITY)
-        call_quiet_kernel(f[KINEMATICS], (*_model(f), q, v, *records))
-        if f[MODE] == GRAVITY_COMPENSATION:
-            _compensate_gravity(values, f)
-        elif not _find_applied_forces(values, f):
+        call_quiet_kernel(c.kinematics, (c.topology, c.parameters, c.q, c.v, c.position, c.velocity))
+        if c.mode == GRAVITY_COMPENSATION:
+            _compensate_gravity(c)
+        elif not _find_applied_forces(c):
             is_complete = False
-        elif f[MODE] == INVERSE_DYNAMICS:
-            _find_forces_for(values, f)
+        elif c.mode == INVERSE_DYNAMICS:
+            _find_forces_for(c)
         else:
-            _stiffen(values, numbers, f)
-    total = 0.0
-    for k in range(f[NUM_V]):
-        total += values[f[RESULT] + k] * 0.0
+            _stiffen(c)
+    total, result = 0.0, c.result
+    for k in range(result.shape[0]):
+        total += result[k] * 0.0
     if not (is_complete and total == 0.0):
-        integers_at(f[FAILURE])[0] = 1
+        integers_at(integers[0])[0] = FAILED
 
 
 CONTROLLER = CompiledOperation(plant_controller)

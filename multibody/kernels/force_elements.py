@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from merganser.framework.native import device, kernel
 from merganser.multibody.kernels.elements.bushing import add_bushing
-from merganser.multibody.kernels.elements.dispatch import add_energy, add_forces
 from merganser.multibody.kernels.elements.kind import FINE
+from merganser.multibody.kernels.elements.table import add_energy, add_forces
 from merganser.multibody.kernels.spatial import Array
 
 __all__ = [

@@ -90,8 +90,8 @@ topology_dtype = np.dtype(
         ("path_end", np.int64),  # records range(path_start, path_end)
         ("is_weightless", np.int64),  # 1 if gravity does not act on B, 0 if it does
         ("carries", np.int64),  # which of its velocities carry which, see about_one_point.py
-        # Of a kind from outside the table of mobilizers, where the addresses of its functions stand (mobilizers/
-        # outside.py), for floats and for complex numbers. Addresses are those of one process.
+        # Of a kind from outside the table of mobilizers, where the addresses of its functions stand (kind_table.py),
+        # for floats and for complex numbers. Addresses are those of one process.
         ("code", np.int64),
         ("complex_code", np.int64),
     ]
@@ -145,7 +145,7 @@ def parameter_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
             ("p_BoBcm_B", scalar, (3,)),
             ("G_BBo_B", scalar, (3, 3)),  # unit inertia (inertia for mass 1) about Bo [m^2]
             ("damping", scalar, (MAX_VELOCITIES,)),  # tau = -damping v
-            ("reflected_inertia", scalar),  # gear_ratio^2 rotor_inertia, on the diagonal of M if there is one velocity
+            ("reflected_inertia", scalar),  # armature and rotors: on the diagonal of M, if there is one velocity
         ]
     )
 

@@ -1,4 +1,4 @@
-"""Reads URDF and SDF models, and model directives, into a plant."""
+"""Reads URDF, SDF and MJCF models, and model directives, into a plant."""
 
 from merganser.multibody.parsing.collision_filter_groups import CollisionFilterGroups
 from merganser.multibody.parsing.errors import ParsingError

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = ["add_document"]
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -23,9 +24,11 @@ from merganser.multibody.parsing.description import (
     ActuatorDescription,
     BodyReference,
     BushingDescription,
+    CollisionExclusionDescription,
     DocumentDescription,
     FrameDescription,
     GeometryDescription,
+    GeometryReference,
     JointDescription,
     LinkDescription,
     ModelDescription,
@@ -49,6 +52,8 @@ from merganser.multibody.tree import (
     UniversalJoint,
     WeldJoint,
 )
+
+_NUM_OWN_INSTANCES = 2  # of every plant: the world, and that of elements without a model
 
 
 def add_document(
@@ -80,6 +85,7 @@ class _DocumentBuilder:
         self._instances: dict[str, Any] = {}
         self._bodies: dict[BodyReference, Any] = {BodyReference.world(): plant.world_body()}
         self._joints: dict[tuple[str, str], Any] = {}
+        self._collisions: dict[GeometryReference, Any] = {}
         self._registers_geometry = plant.geometry_source_is_registered()
 
     def build(self, document: DocumentDescription) -> list[Any]:
@@ -117,6 +123,9 @@ class _DocumentBuilder:
             constants = spring.free_length, spring.stiffness, spring.damping
             self._plant.AddForceElement(LinearSpringDamper(*ends, *constants))
         self._add_constraints(model)
+        for exclusion in model.exclusions:
+            self._add_exclusion(exclusion)
+        self._set_gravity(model)
 
     def _add_joints_and_frames(self, owner: ModelDescription | DocumentDescription) -> None:
         for joint in owner.joints:
@@ -141,7 +150,7 @@ class _DocumentBuilder:
         self._plant.AddForceElement(LinearBushingRollPitchYaw(A, C, *constants))
 
     def _add_constraints(self, model: ModelDescription) -> None:
-        constraints: list[Any] = [*model.couplers, *model.ball_constraints]
+        constraints: list[Any] = [*model.couplers, *model.ball_constraints, *model.weld_constraints]
         if constraints and self._plant.get_discrete_contact_solver() is DiscreteContactSolver.kTamsi:
             self._diagnostics.warn(
                 constraints[0].location,
@@ -155,13 +164,48 @@ class _DocumentBuilder:
         for ball in model.ball_constraints:
             body_A, body_B = self._bodies[ball.body_A], self._bodies[ball.body_B]
             self._plant.AddBallConstraint(body_A, ball.p_AP, body_B, ball.p_BQ)
+        for weld in model.weld_constraints:
+            body_A, body_B = self._bodies[weld.body_A], self._bodies[weld.body_B]
+            self._plant.AddWeldConstraint(body_A, weld.X_AP, body_B, weld.X_BQ)
+
+    def _add_exclusion(self, exclusion: CollisionExclusionDescription) -> None:
+        """Lets geometries ignore each other that are in the SceneGraph."""
+        if not self._registers_geometry:
+            return
+        declaration = geometry.CollisionFilterDeclaration()
+        first, second = self._geometry_set(exclusion.first), self._geometry_set(exclusion.second)
+        if exclusion.first == exclusion.second:
+            declaration.ExcludeWithin(first)
+        else:
+            declaration.ExcludeBetween(first, second)
+        self._plant._geometry.scene_graph.collision_filter_manager().Apply(declaration)
+
+    def _geometry_set(self, references: Iterable[GeometryReference]) -> geometry.GeometrySet:
+        geometries = geometry.GeometrySet()
+        geometries.Add([self._collisions[reference] for reference in references])
+        return geometries
+
+    def _set_gravity(self, model: ModelDescription) -> None:
+        """Gravity is that of the plant: a model that is alone in it decides."""
+        if model.gravity is None or np.array_equal(self._plant.gravity_field().gravity_vector(), model.gravity):
+            return
+        if len(self._instances) == 1 and self._plant.num_model_instances() == _NUM_OWN_INSTANCES + 1:
+            self._plant.mutable_gravity_field().set_gravity_vector(model.gravity)
+            return
+        self._diagnostics.warn(
+            model.location,
+            f"gravity {model.gravity.tolist()} of model '{model.name}' is not used: the plant has other models. "
+            "Call plant.mutable_gravity_field().set_gravity_vector() to change it.",
+        )
 
     def _add_link(self, model_name: str, link: LinkDescription) -> None:
         body = self._plant.AddRigidBody(link.name, self._instances[model_name], link.M_BBo_B)
         self._bodies[BodyReference(model_name, link.name)] = body
         if link.X_WB is not None:
             self._plant.SetDefaultFloatingBaseBodyPose(body, link.X_WB)
-        self._add_geometries(body, link.visuals, link.collisions)
+        if link.floating_damping:
+            self._plant.SetDefaultFloatingBaseBodyDamping(body, link.floating_damping)
+        self._add_geometries(body, BodyReference(model_name, link.name), link.visuals, link.collisions)
 
     def _add_world_geometries(self, model: ModelDescription) -> None:
         """Those that other files, or other elements for the world in this one, have added keep their names."""
@@ -171,11 +215,15 @@ class _DocumentBuilder:
         visual_ids, collision_ids = (
             self._plant.GetVisualGeometriesForBody(world), self._plant.GetCollisionGeometriesForBody(world)
         )  # fmt: skip
-        renamed = []
+        renamed: list[list[GeometryDescription]] = []
         for new, ids in ((model.world_visuals, visual_ids), (model.world_collisions, collision_ids)):
             taken = {inspector.GetName(geometry_id).rpartition("::")[2] for geometry_id in ids}
             renamed.append([self._with_free_name(geometry, taken) for geometry in new])
-        self._add_geometries(world, *renamed)
+        self._add_geometries(world, BodyReference.world(), *renamed)
+        for old, new_one in zip(model.world_collisions, renamed[1]):
+            self._collisions[GeometryReference(BodyReference.world(), old.name)] = self._collisions[
+                GeometryReference(BodyReference.world(), new_one.name)
+            ]
 
     def _with_free_name(self, geometry: GeometryDescription, taken: set[str]) -> GeometryDescription:
         """A geometry under a name that is not taken, which is taken from now on."""
@@ -191,14 +239,18 @@ class _DocumentBuilder:
         return replace(geometry, name=name)
 
     def _add_geometries(
-        self, body: Any, visuals: list[GeometryDescription], collisions: list[GeometryDescription]
+        self,
+        body: Any,
+        reference: BodyReference,
+        visuals: list[GeometryDescription],
+        collisions: list[GeometryDescription],
     ) -> None:
         if not self._registers_geometry:
             return
         for visual in visuals:
             self._plant.RegisterVisualGeometry(body, _make_visual(visual))
         for collision in collisions:
-            self._plant.RegisterCollisionGeometry(
+            self._collisions[GeometryReference(reference, collision.name)] = self._plant.RegisterCollisionGeometry(
                 body,
                 collision.X_BG,
                 _make_shape(collision.shape),
@@ -220,6 +272,10 @@ class _DocumentBuilder:
             added.set_velocity_limits(-velocity, velocity)
             added.set_acceleration_limits(-acceleration, acceleration)
         self._joints[joint.child.model, joint.name] = added
+        if joint.armature:
+            added.set_default_armature(joint.armature)
+        if joint.default_positions is not None:
+            added.set_default_positions(joint.default_positions)
         if joint.spring_stiffness > 0.0:
             spring = RevoluteSpring if joint.type == "revolute" else PrismaticSpring
             self._plant.AddForceElement(spring(added, joint.spring_reference, joint.spring_stiffness))
@@ -284,8 +340,8 @@ def _make_joint(joint: JointDescription, frame_on_parent: Any, frame_on_child: A
 
 def _make_shape(shape: ShapeDescription) -> geometry.Shape:
     shape_class = getattr(geometry, shape.kind)
-    if shape.file:
-        return shape_class(shape.file, scale3=np.array(shape.dimensions))
+    if shape.file or shape.mesh is not None:
+        return shape_class(shape.mesh or shape.file, scale3=np.array(shape.dimensions))
     return shape_class(*shape.dimensions)
 
 
@@ -294,8 +350,8 @@ def _make_visual(visual: GeometryDescription) -> GeometryInstance:
     look = PerceptionProperties()
     if visual.rgba is not None:
         look.AddProperty("phong", "diffuse", Rgba(*visual.rgba))
-    if visual.texture:
-        look.AddProperty("phong", "diffuse_map", visual.texture)
+    if visual.diffuse_map:
+        look.AddProperty("phong", "diffuse_map", visual.diffuse_map)
     if visual.is_illustrated:
         instance.set_illustration_properties(IllustrationProperties(look))
     if visual.is_perceived:

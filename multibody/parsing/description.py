@@ -1,6 +1,6 @@
 """What a model file says, in one form for every file format.
 
-The readers (urdf.py, sdf.py) produce these records, validate.py checks them as a whole, and build.py adds
+The readers (urdf.py, sdf.py, mjcf.py) produce these records, validate.py checks them as a whole, and build.py adds
 them to a plant. Poses are monogram: X_BG is the pose of G in B. Names of models are those of the document,
 scoped with `::`; the world is the model with the empty name and holds the one body `world`.
 """
@@ -12,6 +12,7 @@ __all__ = [
     "BallConstraintDescription",
     "BodyReference",
     "BushingDescription",
+    "CollisionExclusionDescription",
     "CollisionFilterGroupDescription",
     "CouplerDescription",
     "DocumentDescription",
@@ -19,11 +20,13 @@ __all__ = [
     "FrameReference",
     "FrictionDescription",
     "GeometryDescription",
+    "GeometryReference",
     "JointDescription",
     "LinkDescription",
     "ModelDescription",
     "ShapeDescription",
     "SpringDamperDescription",
+    "WeldConstraintDescription",
 ]
 
 from dataclasses import dataclass, field
@@ -33,6 +36,7 @@ import numpy as np
 
 from merganser.framework.math import RigidTransform
 from merganser.framework.trajectories import PiecewiseConstantCurvatureTrajectory
+from merganser.geometry import InMemoryMesh
 from merganser.multibody.parsing.errors import SourceLocation
 from merganser.multibody.tree import SpatialInertia
 
@@ -69,11 +73,13 @@ class ShapeDescription:
         kind: Box, Sphere, Cylinder, Capsule, Ellipsoid, HalfSpace, Mesh or Convex.
         dimensions: the arguments of that class [m]; scale factors for Mesh and Convex.
         file: absolute path of the mesh; empty for the other kinds.
+        mesh: in place of a file, if the mesh is in memory.
     """
 
     kind: str
     dimensions: tuple[float, ...] = ()
     file: str = ""
+    mesh: InMemoryMesh | None = None
 
 
 @dataclass(frozen=True)
@@ -93,7 +99,7 @@ class GeometryDescription:
         X_BG: pose of the geometry in its body.
         shape: what it is.
         rgba: diffuse colour, shape [4]; None leaves the colour to the viewer or the mesh.
-        texture: absolute path of a picture, for cameras; empty if there is none.
+        diffuse_map: path of a picture that covers it; empty for none.
         is_illustrated: whether a visual geometry is drawn for people.
         is_perceived: whether cameras see a visual geometry.
         renderers: names of the renderers that may show it; empty for all of them.
@@ -107,7 +113,7 @@ class GeometryDescription:
     shape: ShapeDescription
     location: SourceLocation
     rgba: np.ndarray | None = None
-    texture: str = ""
+    diffuse_map: str = ""
     is_illustrated: bool = True
     is_perceived: bool = True
     renderers: frozenset[str] = frozenset()
@@ -123,6 +129,7 @@ class LinkDescription:
     Attributes:
         M_BBo_B: spatial inertia about Bo, expressed in B.
         X_WB: where the file puts the body if nothing joins it to another; None if the file does not say.
+        floating_damping: of each of its velocities, if it floats [N m s and N s/m].
     """
 
     name: str
@@ -131,6 +138,7 @@ class LinkDescription:
     visuals: list[GeometryDescription] = field(default_factory=list)
     collisions: list[GeometryDescription] = field(default_factory=list)
     X_WB: RigidTransform | None = None
+    floating_damping: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -168,6 +176,8 @@ class JointDescription:
         screw_pitch: of a screw [m for each turn].
         path: of a curvilinear joint, in the parent's joint frame.
         frames: F and M, if the file names frames of its own; such a joint is added after all frames.
+        armature: inertia that moves with a revolute or prismatic joint [kg m^2 or kg].
+        default_positions: those that new Contexts start with; None for zero.
     """
 
     name: str
@@ -188,6 +198,8 @@ class JointDescription:
     screw_pitch: float = 0.0
     path: PiecewiseConstantCurvatureTrajectory | None = None
     frames: tuple[FrameReference, FrameReference] | None = None
+    armature: float = 0.0
+    default_positions: tuple[float, ...] | None = None
 
     @property
     def has_one_degree_of_freedom(self) -> bool:
@@ -279,6 +291,34 @@ class BallConstraintDescription:
 
 
 @dataclass(frozen=True)
+class WeldConstraintDescription:
+    """A frame P on body A that stays at a frame Q on body B, by poses X_AP and X_BQ."""
+
+    body_A: BodyReference
+    X_AP: RigidTransform
+    body_B: BodyReference
+    X_BQ: RigidTransform
+    location: SourceLocation
+
+
+@dataclass(frozen=True)
+class GeometryReference:
+    """A collision geometry by its body and its name on it."""
+
+    body: BodyReference
+    name: str
+
+
+@dataclass(frozen=True)
+class CollisionExclusionDescription:
+    """Two groups of geometries that ignore each other; the same group twice ignores itself."""
+
+    first: tuple[GeometryReference, ...]
+    second: tuple[GeometryReference, ...]
+    location: SourceLocation
+
+
+@dataclass(frozen=True)
 class CollisionFilterGroupDescription:
     """Bodies whose geometries ignore those of other groups (or of their own group).
 
@@ -301,6 +341,7 @@ class ModelDescription:
 
     Attributes:
         is_added_first: it comes before the models of its document that are not.
+        gravity: that the file asks for, in the world [m/s^2], shape [3]; None if it does not.
     """
 
     name: str
@@ -313,11 +354,14 @@ class ModelDescription:
     spring_dampers: list[SpringDamperDescription] = field(default_factory=list)
     couplers: list[CouplerDescription] = field(default_factory=list)
     ball_constraints: list[BallConstraintDescription] = field(default_factory=list)
+    weld_constraints: list[WeldConstraintDescription] = field(default_factory=list)
     filter_groups: list[CollisionFilterGroupDescription] = field(default_factory=list)
+    exclusions: list[CollisionExclusionDescription] = field(default_factory=list)
     nested: list[ModelDescription] = field(default_factory=list)
     world_visuals: list[GeometryDescription] = field(default_factory=list)
     world_collisions: list[GeometryDescription] = field(default_factory=list)
     is_added_first: bool = False
+    gravity: np.ndarray | None = None
 
     def with_nested(self) -> list[ModelDescription]:
         """This model and all models nested in it, outer ones first."""

@@ -25,19 +25,28 @@ from merganser.multibody.parsing.process_directives import process
 from merganser.multibody.parsing.sdf import read_sdf
 from merganser.multibody.parsing.urdf import read_urdf
 from merganser.multibody.parsing.validate import check_document, group_members
-from merganser.multibody.parsing.xml_reader import read_xml
+from merganser.multibody.parsing.xml_reader import XmlNode, read_xml
 from merganser.multibody.tree import ScopedName
 
-_READERS = {"urdf": read_urdf, "sdf": read_sdf}
+
+def _read_mjcf(root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics) -> DocumentDescription:
+    from merganser.multibody.parsing.mjcf.reader import read_mjcf  # 10 ms, which other formats need not wait for
+
+    return read_mjcf(root, package_map, diagnostics)
+
+
+_MJCF = "xml"
+_READERS = {"urdf": read_urdf, "sdf": read_sdf, _MJCF: _read_mjcf}
 _MESH = "obj"
 _DIRECTIVES = "dmd.yaml"
 
 
 class Parser:
-    """Reads URDF and SDF models, meshes, and model directives, into a plant.
+    """Reads URDF, SDF and MJCF models, meshes, and model directives, into a plant.
 
-    A URDF or SDF file is read and checked as a whole before the plant is touched: if an `AddModels` call raises an
-    error about the file, the plant is as it was. If a model directive fails, what those before it have added stays.
+    A URDF, SDF or MJCF (`.xml`) file is read and checked as a whole before the plant is touched: if an `AddModels` call
+    raises an error about the file, the plant is as it was. If a model directive fails, what those before it have added
+    stays.
     An .obj file is a model with one body, of water, in the shape of the mesh.
     What a file says but the plant does not honour is logged as a warning to the logger
     `merganser.multibody.parsing`, or raised if parsing is strict.
@@ -147,10 +156,10 @@ class Parser:
         """Adds all models of a file, of an address, or of a string.
 
         Args:
-            file_name: path of a `.urdf`, `.sdf`, `.obj` or `.dmd.yaml` file.
+            file_name: path of a `.urdf`, `.sdf`, `.xml`, `.obj` or `.dmd.yaml` file.
             url: `package://`, `model://` or `file://` address of such a file.
             file_contents: the document itself.
-            file_type: its format, `urdf`, `sdf` or `dmd.yaml`.
+            file_type: its format, `urdf`, `sdf`, `xml` (MJCF) or `dmd.yaml`.
 
         Returns:
             The indices of the new model instances, outer models before the models nested in them; of directives those
@@ -253,7 +262,8 @@ class Parser:
         root = read_xml(reading.data, reading.file)
         document = _READERS[reading.file_type](root, self._package_map, self._diagnostics)
         check_document(document)
-        if len(warnings) == num_warnings:
+        depends_on_files = reading.file_type == _MJCF and resolved  # whose contents give masses
+        if len(warnings) == num_warnings and not depends_on_files:
             keep(reading, root, resolved, document)
         return document
 

@@ -54,7 +54,7 @@ class SdfGeometryReader:
             rgba, texture = _read_diffuse(node.find("material")), self._read_texture(node, name)
             if roles["is_illustrated"] or roles["is_perceived"]:
                 visuals.append(
-                    GeometryDescription(name, X_BG, shape, node.location, rgba=rgba, texture=texture, **roles)
+                    GeometryDescription(name, X_BG, shape, node.location, rgba=rgba, diffuse_map=texture, **roles)
                 )
         return visuals
 

@@ -91,7 +91,7 @@ class UrdfGeometryReader:
             if roles["is_illustrated"] or roles["is_perceived"]:
                 visuals.append(
                     GeometryDescription(
-                        name, X_BG, shape, node.location, rgba=look.rgba, texture=look.texture, **roles
+                        name, X_BG, shape, node.location, rgba=look.rgba, diffuse_map=look.texture, **roles
                     )
                 )
         return visuals

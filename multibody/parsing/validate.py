@@ -108,7 +108,11 @@ def _check_constraints(
                     f"joint '{coupler.joint0}' mimics joint '{coupler.joint1}', but '{name}' is no joint of model "
                     f"'{coupler.model}' that moves. {nearest_names(name, names)}",
                 )
-    for what, pairs in (("ball constraint", model.ball_constraints), ("spring and damper", model.spring_dampers)):
+    for what, pairs in (
+        ("ball constraint", model.ball_constraints),
+        ("weld constraint", model.weld_constraints),
+        ("spring and damper", model.spring_dampers),
+    ):
         for pair in cast("list[BallConstraintDescription | SpringDamperDescription]", pairs):
             for body in (pair.body_A, pair.body_B):
                 _check_body(body, bodies, f"a {what} is on", pair.location)

@@ -14,6 +14,7 @@ from merganser.multibody.plant.externally_applied_spatial_force import Externall
 from merganser.multibody.plant.externally_applied_spatial_force_multiplexer import (
     ExternallyAppliedSpatialForceMultiplexer,
 )
+from merganser.multibody.plant.hydroelastic_contact_info import HydroelasticContactInfo
 from merganser.multibody.plant.multibody_plant import MultibodyPlant
 from merganser.multibody.plant.multibody_plant_config import (
     AddMultibodyPlant,
@@ -22,10 +23,13 @@ from merganser.multibody.plant.multibody_plant_config import (
 )
 from merganser.multibody.plant.propeller import Propeller, PropellerInfo
 from merganser.multibody.plant.scalar_templates import (
+    ContactResults_,
     CoulombFriction_,
     ExternallyAppliedSpatialForce_,
     ExternallyAppliedSpatialForceMultiplexer_,
+    HydroelasticContactInfo_,
     MultibodyPlant_,
+    PointPairContactInfo_,
     Propeller_,
     Wing_,
 )
@@ -43,6 +47,7 @@ __all__ = [
     "CalcContactFrictionFromSurfaceProperties",
     "ContactModel",
     "ContactResults",
+    "ContactResults_",
     "CoulombFriction",
     "CoulombFriction_",
     "DiscreteContactApproximation",
@@ -52,10 +57,13 @@ __all__ = [
     "ExternallyAppliedSpatialForceMultiplexer",
     "ExternallyAppliedSpatialForceMultiplexer_",
     "ExternallyAppliedSpatialForce_",
+    "HydroelasticContactInfo",
+    "HydroelasticContactInfo_",
     "MultibodyPlant",
     "MultibodyPlantConfig",
     "MultibodyPlant_",
     "PointPairContactInfo",
+    "PointPairContactInfo_",
     "Propeller",
     "PropellerInfo",
     "Propeller_",

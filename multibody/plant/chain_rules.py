@@ -53,7 +53,7 @@ class ChainRules:
         self._sensitivity = np.zeros(num_mobods, sensitivity_dtype())
         self._zeros_F = np.zeros((num_mobods, 6))
         self._no_rows = np.empty((0, 0))  # in place of derivatives that are zero
-        self._room = np.zeros(self._num_v)
+        self._buffers = np.zeros(self._num_v)
         self._factors = np.zeros((4, self._num_v, self._num_v))
         self._last_vdot: tuple[bytes, Array, Numbers] | None = None
 
@@ -97,7 +97,7 @@ class ChainRules:
         xdot, D_vdot = np.empty(len(x_values)), np.empty((self._num_v, count))
         status = self._model.call(
             forward_dynamics_gradient, self._topology, self._parameters, self._gravity, x_values, tau_values,
-            F_values, D_s, D_v, D_tau, self._position, self._velocity, self._scratch, self._sensitivity, self._room,
+            F_values, D_s, D_v, D_tau, self._position, self._velocity, self._scratch, self._sensitivity, self._buffers,
             self._factors, xdot, D_vdot,
         )  # fmt: skip
         if status != 0 or not count:
@@ -143,8 +143,8 @@ class ChainRules:
         count = D_F.shape[1]
         lanes = np.ascontiguousarray(D_F.T).reshape(count, -1, 6)
         result = np.empty((count, self._num_v))
-        rooms = self._position[np.newaxis], lanes, np.empty_like(lanes), result
-        self._model.call_over_lanes(kernels.generalized_forces, count, *rooms)
+        all_buffers = self._position[np.newaxis], lanes, np.empty_like(lanes), result
+        self._model.call_over_lanes(kernels.generalized_forces, count, *all_buffers)
         return np.ascontiguousarray(result.T)
 
     def _rates(self, x: Array, D_x: Array | None, count: int) -> Array:

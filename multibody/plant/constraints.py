@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,14 @@ from merganser.framework.core.plain_values import Loading, declare_plain
 from merganser.framework.math import RigidTransform
 from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
+from merganser.multibody.kernels.constraints import ConstraintKind, constraint_number_of, constraint_row_dtype
 from merganser.multibody.math.vectors import as_vector
-from merganser.multibody.plant.contact_enums import DiscreteContactSolver
 from merganser.multibody.plant.contact_settings import ContactSettings
 from merganser.multibody.plant.model import PlantModel
-from merganser.multibody.tree import Joint, MultibodyConstraintId, RigidBody
+from merganser.multibody.tree import Frame, Joint, MultibodyConstraintId, RigidBody
 from merganser.multibody.tree.constraints import (
     BallConstraintSpec,
+    ConstraintOfKind,
     ConstraintSpec,
     CouplerConstraintSpec,
     DistanceConstraintParams,
@@ -29,13 +31,9 @@ from merganser.multibody.tree.constraints import (
     WeldConstraintSpec,
 )
 
-__all__ = ["Constraints"]
+__all__ = ["ConstraintRows", "Constraints"]
 
-_REMEDY = (
-    "Use set_discrete_contact_approximation() to choose an approximation that the SAP solver solves: kSap, kSimilar or "
-    "kLagged."
-)
-
+_MOST_CONSTANTS, _MOST_ROWS = 8, 6
 
 declare_plain(
     DistanceConstraintParams,
@@ -106,15 +104,7 @@ class Constraints:
         """Adds the constraint q0 = gear_ratio q1 + offset between the positions of two joints."""
         caller = "AddCouplerConstraint"
         self._check_can_constrain(caller, "coupler", joint0=(joint0, Joint), joint1=(joint1, Joint))
-        if joint0.num_velocities() != 1 or joint1.num_velocities() != 1 or joint0._closes_loop or joint1._closes_loop:
-            described = " and ".join(
-                f"joint '{j.name()}' ({j.type_name()}) has {0 if j._closes_loop else j.num_velocities()}"
-                for j in (joint0, joint1)
-            )
-            raise RuntimeError(
-                f"{caller}(): in plant '{self._model.path()}', {described} degrees of freedom, but only joints "
-                "with exactly one can be coupled."
-            )
+        self._check_single(caller, "be coupled", joint0, joint1)
         self._check_finite(caller, gear_ratio=gear_ratio, offset=offset)
         new = MultibodyConstraintId.get_new_id()
         return self._add_constraint(
@@ -162,6 +152,84 @@ class Constraints:
                 raise ValueError(f"{caller}(): {name} must be finite, but is {X}.")
         new = MultibodyConstraintId.get_new_id()
         return self._add_constraint(WeldConstraintSpec(new, body_A.index(), X_AP, body_B.index(), X_BQ))
+
+    def add_constraint(
+        self,
+        kind: ConstraintKind,
+        first: Joint | Frame,
+        second: Joint | Frame | None = None,
+        *,
+        constants: Sequence[float] = (),
+        num_rows: int = 1,
+        stiffness: float = math.inf,
+        damping: float = 0.0,
+        lower: float = -math.inf,
+        upper: float = math.inf,
+    ) -> MultibodyConstraintId:
+        """Adds a constraint of a kind that a program brings, between two frames, or between one or two joints."""
+        caller = "AddConstraint"
+        constraint_number_of(kind)  # refuses what is none
+        of_type: Any = Joint if kind.acts_on_coordinates else Frame
+        ends: dict[str, Any] = {"first": first, **({} if second is None else {"second": second})}
+        self._check_can_constrain(caller, kind.name, **{name: (end, of_type) for name, end in ends.items()})
+        self._check_numbers(caller, kind.name, constants, num_rows, (stiffness, damping), (lower, upper))
+        given: dict[str, Any] = {"constants": tuple(map(float, constants)), "num_rows": int(num_rows)}
+        given |= {"spring": (float(stiffness), float(damping)), "bounds": (float(lower), float(upper))}
+        if kind.acts_on_coordinates:
+            self._check_single(caller, f"have a {kind.name} constraint", *ends.values())
+            joints = tuple(joint.index() for joint in ends.values())
+            return self._add_constraint(ConstraintOfKind(MultibodyConstraintId.get_new_id(), kind, joints, **given))
+        frames: list[Any] = [first, self._tree.world_frame() if second is None else second]
+        bodies = tuple(frame.body() for frame in frames)
+        if bodies[0] is bodies[1]:
+            raise RuntimeError(
+                f"{caller}(): in plant '{self._model.path()}', both frames are on body '{bodies[0].name()}', but a "
+                f"{kind.name} constraint must be between two distinct bodies."
+            )
+        given |= {"bodies": tuple(body.index() for body in bodies)}
+        given |= {"frames": tuple(frame.GetFixedPoseInBodyFrame() for frame in frames)}
+        return self._add_constraint(ConstraintOfKind(MultibodyConstraintId.get_new_id(), kind, **given))
+
+    def _check_numbers(
+        self,
+        caller: str,
+        kind: str,
+        constants: Sequence[float],
+        num_rows: int,
+        spring: tuple[float, float],
+        bounds: tuple[float, float],
+    ) -> None:
+        """Refuses numbers of a constraint that are out of range."""
+        where = f"{caller}(): a {kind} constraint of plant '{self._model.path()}'"
+        numbers = {f"constants[{k}]": float(number) for k, number in enumerate(constants)}
+        self._check_finite(caller, **numbers, damping=spring[1])
+        if len(numbers) > _MOST_CONSTANTS or not 1 <= num_rows <= _MOST_ROWS:
+            raise ValueError(
+                f"{where} has {len(numbers)} constants and {num_rows} rows; there may be up to {_MOST_CONSTANTS} "
+                f"constants, and 1 to {_MOST_ROWS} rows."
+            )
+        if not (spring[0] > 0.0 and spring[1] >= 0.0 and bounds[0] < bounds[1]):
+            raise ValueError(
+                f"{where} has stiffness {spring[0]}, damping {spring[1]} and bounds {bounds}; the stiffness must be "
+                "positive, the damping not negative, and lower < upper."
+            )
+        if not self._model.is_discrete and any(map(math.isfinite, bounds)):
+            raise RuntimeError(
+                f"{where} has bounds {bounds} of what it exerts, which only discrete plants keep, but the plant is "
+                "continuous. Give it a time step."
+            )
+
+    def _check_single(self, caller: str, kind: str, *joints: Joint) -> None:
+        """Refuses joints that have not exactly one degree of freedom each."""
+        if all(joint.num_velocities() == 1 and not joint._closes_loop for joint in joints):
+            return
+        described = " and ".join(
+            f"joint '{j.name()}' ({j.type_name()}) has {0 if j._closes_loop else j.num_velocities()}" for j in joints
+        )
+        raise RuntimeError(
+            f"{caller}(): in plant '{self._model.path()}', {described} degrees of freedom, but only joints with "
+            f"exactly one can {kind}."
+        )
 
     def remove_constraint(self, id: MultibodyConstraintId) -> None:
         """Removes a constraint."""
@@ -271,7 +339,26 @@ class Constraints:
             if status[spec.id]
         ]
 
+    def parameters_in(self, context: Any) -> tuple[Any, ...]:
+        """The values on which rows in a Context depend; other objects whenever they have changed."""
+        if not self.has_any:
+            return ()
+        return tuple(self.read_parameter(context, index) for index in (self.status_parameter, self.distance_parameter))
+
+    def make_rows(self, context: Any) -> npt.NDArray[Any]:
+        """Rows of loop joints and of the constraints that are switched on, but for those between what cannot move."""
+        tree = self._tree
+        rows = np.concatenate([tree.loop_rows, *(spec.rows(tree) for spec in self.active(context))])
+        can_move = (self._model.moves(rows["mobod_A"])) | self._model.moves(rows["mobod_B"])
+        chosen: npt.NDArray[Any] = rows[can_move | (rows["acts_on_coordinates"] != 0)]
+        return chosen
+
     # ------------------------------------------------------------------ finalizing and stepping
+
+    def has_rows(self) -> bool:
+        """Whether there are loop joints or constraints."""
+        return bool(len(self._tree.loop_rows) or len(self._tree.constraints))
+
 
     def declare(self) -> None:
         """Declares parameters, if there are constraints, and completes these."""
@@ -301,17 +388,9 @@ class Constraints:
 
     def describe(self, spec: ConstraintSpec) -> str:
         """The kind of a constraint, and the names of what it is between."""
-        tree = self._tree
-        if isinstance(spec, CouplerConstraintSpec):
-            first, second = (tree.get_joint(joint).name() for joint in (spec.joint0, spec.joint1))
-            return f"coupler of joints '{first}' and '{second}'"
-        kind = type(spec).__name__.removesuffix("ConstraintSpec").lower()
-        if isinstance(spec, DistanceConstraintSpec):
-            A, B = spec.params.bodyA(), spec.params.bodyB()
-        else:
-            A, B = spec.body_A, spec.body_B
-        first, second = (tree.get_body(body).name() for body in (A, B))
-        return f"{kind} constraint of bodies '{first}' and '{second}'"
+        sort, indices = spec.between()
+        find: Any = self._tree.get_joint if sort == "joints" else self._tree.get_body
+        return f"{spec.name()} of {sort} {' and '.join(repr(find(index).name()) for index in indices)}"
 
     # ------------------------------------------------------------------ checks
 
@@ -324,11 +403,7 @@ class Constraints:
                 )
             mine: Any = given
             self._tree._check_mine(caller, name, mine)
-        if self._model.is_discrete and self._settings.get_discrete_contact_solver() is DiscreteContactSolver.kTamsi:
-            raise RuntimeError(
-                f"{caller}(): plant '{self._model.path()}' uses the TAMSI solver, which does not support {kind} "
-                f"constraints. {_REMEDY}"
-            )
+        self._settings.check_can_constrain(caller, f"{kind} constraints")
 
     def _check_two_bodies(self, caller: str, kind: str, body_A: RigidBody, body_B: RigidBody, parts: str) -> None:
         self._check_can_constrain(caller, kind, body_A=(body_A, RigidBody), body_B=(body_B, RigidBody))
@@ -365,3 +440,26 @@ def _finite_point(caller: str, name: str, values: npt.ArrayLike) -> npt.NDArray[
     if not np.isfinite(point).all():
         raise ValueError(f"{caller}(): {name} must be finite, but is {point.tolist()}.")
     return point
+
+
+class ConstraintRows:
+    """The rows of loop joints and of the constraints that are switched on in a Context, see ../kernels/constraints.
+
+    Args:
+        constraints: of the plant.
+
+    Attributes:
+        rows: as last read; another array whenever they have changed.
+    """
+
+    def __init__(self, constraints: Constraints) -> None:
+        self._constraints = constraints
+        self._source: tuple[Any, ...] | None = None
+        self.rows: npt.NDArray[Any] = np.zeros(0, constraint_row_dtype)
+
+    def read(self, context: Any) -> npt.NDArray[Any]:
+        """Returns the rows as they are now; of two bodies of which neither can move there are none."""
+        source = self._constraints.parameters_in(context)
+        if self._source is None or any(a is not b for a, b in zip(self._source, source)):
+            self.rows, self._source = self._constraints.make_rows(context), source
+        return self.rows

@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.geometry import GeometryId
+from merganser.geometry.hydroelastic.layout import COMPLIANT_KINDS
 from merganser.multibody import kernels
 from merganser.multibody.contact import make_trees
+from merganser.multibody.contact.hydroelastic_pairs import CENTROIDS_OF_POLYGONS
 from merganser.multibody.contact.plant_layout import NUM_FORCE_VALUES, PlantTrees, limit_dtype
 from merganser.multibody.contact.plant_step import calc_forces
 from merganser.multibody.contact.step_records import SOLVED, StepResults
@@ -18,11 +20,12 @@ from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import MultibodyTree
 
 if TYPE_CHECKING:
-    from merganser.multibody.plant.step_room import StepRoom
+    from merganser.multibody.plant.step_buffers import StepBuffers
 
 __all__ = [
     "ContactModelArrays",
     "ContactSample",
+    "SurfaceSample",
     "Touching",
     "joints_with_limits_left_out",
     "sample_of_contacts",
@@ -32,6 +35,7 @@ __all__ = [
 
 Array = NDArray[Any]
 
+_NO_ROWS = np.zeros((0, 6))
 _LIMIT_PERIOD = 0.07  # of a joint on the spring that holds its limit in continuous time [s]
 _LIMIT_LENGTH = 1e-3  # travel at which the damping of that spring is critical [rad or m]
 
@@ -42,12 +46,39 @@ class Touching(NamedTuple):
     Attributes:
         candidates: pairs of geometries by number that may touch, shape [num_candidates, 2].
         contacts: points at which they do, records of contact_dtype.
-        contact_pairs: what comes of these, records of contact_pair_dtype.
+        contact_pairs: what comes of these and of the faces, records of contact_pair_dtype.
+        surface_pairs, corners, faces, owners: contact surfaces, see step_records.py.
     """
 
     candidates: Array
     contacts: Array
     contact_pairs: Array
+    surface_pairs: Array
+    corners: Array
+    faces: Array
+    owners: Array
+
+
+class SurfaceSample(NamedTuple):
+    """The contact surfaces of one computation of the dynamics.
+
+    Attributes:
+        pairs: rows of geometries M and N that may have a surface, shape [num_pairs, 2].
+        corners, faces, owners: of the faces, the row of its pair first in owners, see geometry/hydroelastic/engine.py.
+        sources: the face of each contact pair that was made of one.
+        forces: of these contact pairs, on the body of M, as those below.
+        is_triangle: whether faces are to be told as triangles.
+        is_compliant: of each geometry.
+    """
+
+    pairs: Array
+    corners: Array
+    faces: Array
+    owners: Array
+    sources: Array
+    forces: Array
+    is_triangle: bool
+    is_compliant: Array
 
 
 class ContactSample(NamedTuple):
@@ -61,8 +92,10 @@ class ContactSample(NamedTuple):
         forces: on the body of A in W [N], speeds of approach and of slip [m/s] after a discrete step, and p_WC [m], at
             which the force acts; shape [num_contacts, NUM_FORCE_VALUES].
         tau: generalized forces of all contacts, shape [num_v].
-        tau_joints: generalized forces of joint limits and couplers, shape [num_v].
+        tau_joints: generalized forces of joint limits and constraints of coordinates, shape [num_v].
+        row_forces: of loop joints and constraints between bodies, [t; f] of each row, see kernels/constraints/.
         statistics: of the solver, the numbers of result_dtype; None for a continuous plant.
+        surfaces: contact surfaces; None if there are none.
     """
 
     geometry_ids: list[GeometryId]
@@ -72,7 +105,9 @@ class ContactSample(NamedTuple):
     forces: Array
     tau: Array
     tau_joints: Array
+    row_forces: Array
     statistics: tuple[Any, ...] | None = None
+    surfaces: SurfaceSample | None = None
 
 
 class ContactModelArrays:
@@ -180,35 +215,62 @@ def joints_with_limits_left_out(tree: MultibodyTree) -> list[str]:
 
 def touching_of(out: StepResults) -> Touching:
     """What a step has found to touch; views into its arrays."""
-    num_candidates, num_contacts, num_pairs = out.found[:SOLVED].tolist()
-    return Touching(out.candidates[:num_candidates], out.contacts[:num_contacts], out.contact_pairs[:num_pairs])
+    num_candidates, num_contacts, num_pairs, _, _, num_surfaces, num_faces = out.found.tolist()
+    return Touching(
+        out.candidates[: num_candidates - num_surfaces], out.contacts[:num_contacts], out.contact_pairs[:num_pairs],
+        out.surface_pairs[:num_surfaces], out.corners[:num_faces], out.faces[:num_faces], out.owners[:num_faces],
+    )  # fmt: skip
 
 
 def sample_of_contacts(
-    room: StepRoom, touching: Touching, forces: Array, tau: Array, tau_joints: Array, statistics: Any = None
+    buffers: StepBuffers,
+    touching: Touching,
+    forces: Array,
+    tau: Array,
+    tau_joints: Array,
+    row_forces: Array = _NO_ROWS,
+    statistics: Any = None,
 ) -> ContactSample:
     """What there is to tell about contact pairs whose forces are known."""
-    contacts = touching.contacts.take(touching.contact_pairs["source"])  # a quarter of the time of [...]
+    ids, pairs, surfaces = buffers.geometry_ids(), touching.contact_pairs, None
+    if len(touching.surface_pairs):
+        num_points = int(np.searchsorted(pairs["is_face"], 1))
+        surfaces = _sample_of_surfaces(buffers, touching, pairs["source"][num_points:], forces[num_points:])
+        pairs, forces = pairs[:num_points], forces[:num_points]
+    contacts = touching.contacts.take(pairs["source"])  # a quarter of the time of [...]
     geometries = touching.candidates.take(contacts["pair"], axis=0)
-    return ContactSample(room.geometry_ids(), room.bodies, geometries, contacts, forces, tau, tau_joints, statistics)
+    return ContactSample(
+        ids, buffers.bodies, geometries, contacts, forces, tau, tau_joints, row_forces, statistics, surfaces
+    )
 
 
-def sample_of_step(room: StepRoom, w: Workspace, out: StepResults, F_applied: Array) -> ContactSample | None:
+def _sample_of_surfaces(buffers: StepBuffers, touching: Touching, sources: Array, forces: Array) -> SurfaceSample:
+    geometry = buffers.model.contact.geometry
+    is_triangle = geometry.points != CENTROIDS_OF_POLYGONS
+    return SurfaceSample(
+        touching.surface_pairs.copy(), touching.corners.copy(), touching.faces.copy(), touching.owners.copy(),
+        sources.copy(), forces, is_triangle, np.isin(geometry.bodies["kind"], COMPLIANT_KINDS),
+    )  # fmt: skip
+
+
+def sample_of_step(buffers: StepBuffers, w: Workspace, out: StepResults, F_applied: Array) -> ContactSample | None:
     """What there is to tell about the contacts of a step; None if it had nothing to hold.
 
     Args:
-        room: of the step; receives in F_Bo_W all forces on the bodies.
+        buffers: of the step; receives in F_Bo_W all forces on the bodies.
         w: workspace of the Context.
         out: what the step has left.
-        F_applied: forces on the bodies but those of contacts and links, shape [num_mobods, 6].
+        F_applied: forces on the bodies but those of contacts and constraints, shape [num_mobods, 6].
     """
     if not out.found[SOLVED]:
         return None
-    contact, touching, num_v = room.model.contact, touching_of(out), len(w.v)
+    contact, touching, num_v = buffers.model.contact, touching_of(out), len(w.v)
     tau, tau_joints = np.empty(num_v), np.empty(num_v)
     forces = np.empty((len(touching.contact_pairs), NUM_FORCE_VALUES))
+    row_forces = np.empty((len(contact.constraint_rows), 6))
     w.call(
-        calc_forces, contact.trees, contact.links, room.model.time_step, F_applied, out.position, out.v_next,
-        touching.contact_pairs, out.problem, out.impulses, room.F_Bo_W, tau, tau_joints, forces,
+        calc_forces, contact.trees, contact.constraint_rows, buffers.model.time_step, F_applied, out.position,
+        out.v_next, touching.contact_pairs, out.problem, out.impulses, buffers.F_Bo_W, tau, tau_joints, forces,
+        row_forces,
     )  # fmt: skip
-    return sample_of_contacts(room, touching, forces, tau, tau_joints, out.statistics.item())
+    return sample_of_contacts(buffers, touching, forces, tau, tau_joints, row_forces, out.statistics.item())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import Any
 
@@ -10,132 +9,155 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.geometry import ProximityProperties, SceneGraphInspector
+from merganser.geometry.hydroelastic.representation import compliance_of
 from merganser.geometry.materials import HydroelasticType
 from merganser.multibody.contact.contact_pairs import material_dtype
 from merganser.multibody.contact.step_records import NUM_CONTACTS, StepResults
-from merganser.multibody.plant.contact_arrays import ContactModelArrays, touching_of
+from merganser.multibody.plant.contact_arrays import touching_of
 from merganser.multibody.plant.contact_enums import ContactModel
+from merganser.multibody.plant.contact_settings import ContactSettings
 from merganser.multibody.plant.coulomb_friction import CoulombFriction
-from merganser.multibody.plant.sampling import PlantSampling
-from merganser.multibody.plant.step_room import StepRoom
+from merganser.multibody.plant.failures import WarnOnce
+from merganser.multibody.plant.geometry_registration import GeometryRegistration
+from merganser.multibody.plant.input_ports import InputPorts
+from merganser.multibody.plant.model import PlantModel
+from merganser.multibody.plant.step_buffers import StepBuffers
 
-__all__ = ["PlantContactGeometry", "listed"]
+__all__ = ["ContactGeometry", "listed"]
 
 Array = NDArray[Any]
 
 _RELAXATION_TIME = 0.1  # of SAP, where a geometry does not say [s]
 
 
-class PlantContactGeometry(PlantSampling):
-    """The points at which geometries overlap, in a Context."""
+class ContactGeometry:
+    """The points at which geometries overlap, in a Context.
 
-    _contact_model_arrays: ContactModelArrays
-    _may_touch = False  # whether there is anything with contact
+    Args:
+        model, registration, settings, inputs: of the plant.
+        warn_once: tells users what they should know, once.
 
-    def _update_poses(self, context: Any, room: StepRoom) -> None:
+    Attributes:
+        may_touch: whether there is anything with contact, after Finalize().
+        has_surfaces: whether some Context has had geometries with contact surfaces.
+    """
+
+    def __init__(
+        self,
+        model: PlantModel,
+        registration: GeometryRegistration,
+        settings: ContactSettings,
+        inputs: InputPorts,
+        warn_once: WarnOnce,
+    ) -> None:
+        self._model, self._tree = model, model.tree
+        self._registration, self._settings, self._inputs, self._warn_once = registration, settings, inputs, warn_once
+        self.may_touch = self.has_surfaces = False
+
+    def freeze(self) -> None:
+        """Takes over what has been registered."""
+        self.may_touch = any(self._registration.collision_geometries.values())
+
+    def update_poses(self, context: Any, buffers: StepBuffers) -> None:
         """Lets the geometries of a step be where the SceneGraph says, if others than the plant move some of them."""
-        geometry = room.model.contact.geometry
-        if self._may_touch and room.model.can_hold and not geometry.is_moved_by_plant:
-            geometry.X_WG[:] = room.layout.world_poses(self._query_object(context).world_poses())
+        geometry = buffers.model.contact.geometry
+        if self.may_touch and buffers.model.can_constrain and not geometry.is_moved_by_plant:
+            geometry.X_WG[:] = buffers.layout.world_poses(self.query_object(context).world_poses())
 
-    def _check_contacts(self, context: Any, room: StepRoom, out: StepResults) -> None:
+    def check_contacts(self, context: Any, buffers: StepBuffers, out: StepResults) -> None:
         """Raises if something that another plant or system moves touches a body of this plant that moves."""
-        if room.has_foreign_geometry and out.found[NUM_CONTACTS]:
-            touching, inspector = touching_of(out), self._query_object(context).inspector()
-            self._refuse_foreign_contacts(room, inspector, touching.candidates, touching.contacts)
+        if buffers.has_foreign_geometry and out.found[NUM_CONTACTS]:
+            touching, inspector = touching_of(out), self.query_object(context).inspector()
+            self._refuse_foreign_contacts(buffers, inspector, touching.candidates, touching.contacts)
 
-    def EvalSceneGraphInspector(self, context: Any) -> SceneGraphInspector:
-        """Returns the inspector of the SceneGraph that is connected to the port `geometry_query`.
-
-        It knows the geometries as they are in this Context, with what has been added, changed and removed there.
-
-        Raises:
-            ValueError: the context is not one of this plant.
-            UnconnectedInputError: no SceneGraph is connected.
-        """
-        self.ValidateContext(context)
-        inspector: SceneGraphInspector = self._query_object(context).inspector()
+    def eval_inspector(self, context: Any) -> SceneGraphInspector:
+        """Returns the inspector of the SceneGraph that is connected."""
+        self._model.system.ValidateContext(context)
+        inspector: SceneGraphInspector = self.query_object(context).inspector()
         return inspector
 
-    def _query_object(self, context: Any) -> Any:
+    def query_object(self, context: Any) -> Any:
         """What the port `geometry_query` receives.
 
         Raises:
             UnconnectedInputError: there is no SceneGraph to ask.
         """
-        value = context.read_input(self._geometry_query_port.get_index())
+        value = context.read_input(self._inputs.geometry_query.get_index())
         if value is not None:
             return value.get_value()
         from merganser.framework import UnconnectedInputError
 
-        count = self.num_collision_geometries()
+        count = self._registration.num_collision_geometries()
         raise UnconnectedInputError(
-            f"{self._geometry_query_port.GetFullDescription()} is not connected"
-            + (f", but plant '{self.GetSystemPathname()}' has {count} collision geometries" if count else "")
+            f"{self._inputs.geometry_query.GetFullDescription()} is not connected"
+            + (f", but plant '{self._model.path()}' has {count} collision geometries" if count else "")
             + ". Make the plant with AddMultibodyPlantSceneGraph(), or connect the port to "
             "scene_graph.get_query_output_port()."
         )
 
-    def _read_materials(self, room: StepRoom, layout: Any, inspector: Any) -> None:
+    def read_materials(self, buffers: StepBuffers, layout: Any, inspector: Any) -> None:
         """Takes over what the geometries say about contact.
 
         Those of other sources that are fixed to the world are part of it. Those that move may not touch this plant's.
         """
-        bodies = {id: index for index, ids in self._collision_geometries.items() for id in ids}
-        room.materials = np.zeros(len(layout.geometry_ids), material_dtype)
-        room.bodies = np.array([bodies.get(id, 0) for id in layout.geometry_ids], np.int64)
-        room.materials["mobod"] = self._tree.mobod_of_body[room.bodies]
+        bodies = {id: index for index, ids in self._registration.collision_geometries.items() for id in ids}
+        buffers.materials = np.zeros(len(layout.geometry_ids), material_dtype)
+        buffers.bodies = np.array([bodies.get(id, 0) for id in layout.geometry_ids], np.int64)
+        buffers.materials["mobod"] = self._tree.mobod_of_body[buffers.bodies]
         ids, compliance = layout.geometry_ids, self._default_compliance()
-        for record, id, properties in zip(room.materials, ids, layout.properties):
+        for record, id, properties in zip(buffers.materials, ids, layout.properties):
             self._set_material(record, inspector.GetName(id), properties, *compliance)
-        room.materials_mobods = np.ascontiguousarray(room.materials["mobod"])
-        room.X_BG = np.array([inspector.GetPoseInFrame(id).GetAsMatrix4() for id in ids]).reshape(-1, 4, 4)
-        room.has_own_geometry = all(
-            id in bodies and inspector.GetFrameId(id) == self._frame_ids[bodies[id]] for id in ids
+        buffers.materials_mobods = np.ascontiguousarray(buffers.materials["mobod"])
+        buffers.X_BG = np.array([inspector.GetPoseInFrame(id).GetAsMatrix4() for id in ids]).reshape(-1, 4, 4)
+        buffers.has_own_geometry = all(
+            id in bodies and inspector.GetFrameId(id) == self._registration.frame_ids[bodies[id]] for id in ids
         )
-        room.is_foreign = np.array(
+        buffers.is_foreign = np.array(
             [id not in bodies and inspector.GetFrameId(id) != inspector.world_frame_id() for id in ids], bool
         )
-        room.has_foreign_geometry = bool(room.is_foreign.any())
-        room.layout, room.penetration_allowance = layout, self._choices.penetration_allowance
-        self._warn_of_point_contact(layout, inspector)
+        buffers.has_foreign_geometry = bool(buffers.is_foreign.any())
+        buffers.layout, buffers.penetration_allowance = layout, self._settings.choices.penetration_allowance
+        self._read_surfaces(buffers, layout)
 
-    def _warn_of_point_contact(self, layout: Any, inspector: SceneGraphInspector) -> None:
-        """Tells once where contact of points stands in for contact of surfaces, which is not there yet."""
-        model = self.get_contact_model()
-        if model is ContactModel.kPoint:
-            return
-        own = {id for ids in self._collision_geometries.values() for id in ids}
-        chosen = [(id, _compliance_type(properties)) for id, properties in zip(layout.geometry_ids, layout.properties)]
-        if model is ContactModel.kHydroelasticWithFallback:
-            chosen = [(id, kind) for id, kind in chosen if kind is not HydroelasticType.kUndefined]
-        meeting = {
-            id
-            for (A, kind_A), (B, kind_B) in itertools.combinations(chosen, 2)
-            if (A in own or B in own)
-            and (model is ContactModel.kHydroelastic or HydroelasticType.kCompliant in (kind_A, kind_B))
-            and not inspector.CollisionFiltered(A, B)
-            for id in (A, B)
-        }
-        if meeting:
-            names = [inspector.GetName(id) for id, _ in chosen if id in meeting]
-            self._warn_once(
-                "hydroelastic contact",
-                f"Plant '{self.GetSystemPathname()}' has the contact model {model.name}, but hydroelastic contact is "
-                f"not available: geometries {listed(names)} touch at points instead, with their stiffness and "
-                "dissipation as of point contact. set_contact_model(ContactModel.kPoint) says that this is meant.",
-            )
+    def _read_surfaces(self, buffers: StepBuffers, layout: Any) -> None:
+        """Takes over what the geometries are on contact surfaces, if the contact model has any."""
+        buffers.hydroelastic, buffers.margin = None, 0.0
+        has_surfaces = self._settings.get_contact_model() is not ContactModel.kPoint
+        if has_surfaces and any(compliance_of(of) is not HydroelasticType.kUndefined for of in layout.properties):
+            buffers.hydroelastic, buffers.margin = layout.hydroelastic, layout.hydroelastic_margin()
+            self.has_surfaces = True
+        is_compliant = [compliance_of(of) is HydroelasticType.kCompliant for of in layout.properties]
+        for record, properties, compliant in zip(buffers.materials, layout.properties, is_compliant):
+            modulus = properties.GetPropertyOrDefault("hydroelastic", "hydroelastic_modulus", math.inf)
+            record["modulus"] = modulus if compliant else math.inf
 
-    def _refuse_foreign_contacts(self, room: StepRoom, inspector: Any, pairs: Array, contacts: Array) -> None:
+    def refuse_points(self, context: Any, buffers: StepBuffers, out: StepResults) -> None:
+        """Raises about geometries that touch at points, where contact is to be surfaces alone."""
+        touching, inspector = touching_of(out), self.query_object(context).inspector()
+        names = []
+        for row in touching.candidates[touching.contacts["pair"][0]].tolist():
+            kind = compliance_of(buffers.layout.properties[row])
+            what = "no hydroelastic properties" if kind is HydroelasticType.kUndefined else kind.value
+            names.append(f"'{inspector.GetName(buffers.geometry_ids()[row])}' ({what})")
+        described = " and ".join(names)
+        raise RuntimeError(
+            f"Geometries {described} of plant '{self._model.path()}' overlap at time {context.store.flat[0]} s, but "
+            "their contact is no surface, and the contact model is kHydroelastic. Make one of them compliant and the "
+            "other rigid or compliant (AddCompliantHydroelasticProperties(), AddRigidHydroelasticProperties()), choose "
+            "set_contact_model(ContactModel.kHydroelasticWithFallback), where they touch at points, or filter their "
+            "collisions."
+        )
+
+    def _refuse_foreign_contacts(self, buffers: StepBuffers, inspector: Any, pairs: Array, contacts: Array) -> None:
         """Raises if something that another plant or system moves touches a body of this plant that moves."""
-        is_moving = self._contact_model_arrays.tree_of_mobod[room.materials["mobod"]] >= 0
+        is_moving = self._model.contact.tree_of_mobod[buffers.materials["mobod"]] >= 0
         for i, k in pairs[contacts["pair"]].tolist():
-            first, second = (k, i) if room.is_foreign[k] else (i, k)
-            if room.is_foreign[first] and is_moving[second]:
-                ids = room.geometry_ids()
+            first, second = (k, i) if buffers.is_foreign[k] else (i, k)
+            if buffers.is_foreign[first] and is_moving[second]:
+                ids = buffers.geometry_ids()
                 foreign, own = inspector.GetName(ids[first]), inspector.GetName(ids[second])
                 raise RuntimeError(
-                    f"Geometry '{own}' of plant '{self.GetSystemPathname()}' touches geometry '{foreign}', which "
+                    f"Geometry '{own}' of plant '{self._model.path()}' touches geometry '{foreign}', which "
                     f"belongs to the source '{inspector.GetOwningSourceName(ids[first])}' and moves: the plant knows "
                     "nothing of the masses behind it. Put all bodies that may touch into one plant, give each plant a "
                     "SceneGraph of its own, or filter their collisions (collision_filter_manager())."
@@ -149,7 +171,7 @@ class PlantContactGeometry(PlantSampling):
         friction = read("material", "coulomb_friction", None)
         if not isinstance(friction, CoulombFriction):
             raise RuntimeError(
-                f"Geometry '{name}' of plant '{self.GetSystemPathname()}' takes part in contact, but its proximity "
+                f"Geometry '{name}' of plant '{self._model.path()}' takes part in contact, but its proximity "
                 "properties have no ('material', 'coulomb_friction'). Set it by AddContactMaterial(properties, "
                 "friction=CoulombFriction(static, dynamic))."
             )
@@ -161,9 +183,26 @@ class PlantContactGeometry(PlantSampling):
         if not isinstance(has_one_point, (bool, np.bool_)):
             raise RuntimeError(
                 f"The property ('material', 'single_contact_point') of geometry '{name}' of plant "
-                f"'{self.GetSystemPathname()}' must be True or False, but is {has_one_point!r}."
+                f"'{self._model.path()}' must be True or False, but is {has_one_point!r}."
             )
         record["has_one_point"] = has_one_point
+        record["v_GS_G"] = self._surface_velocity(name, read("material", "surface_velocity", None))
+
+    def _surface_velocity(self, name: str, given: Any) -> Any:
+        """The velocity of a geometry's surface, shape [3]; zero if it has none."""
+        if given is None:
+            return 0.0
+        velocity = np.asarray(given, dtype=object)
+        try:
+            numbers = velocity.astype(float)
+        except (TypeError, ValueError):
+            numbers = np.full(1, math.nan)
+        if numbers.shape != (3,) or not np.isfinite(numbers).all():
+            raise RuntimeError(
+                f"The property ('material', 'surface_velocity') of geometry '{name}' of plant '{self._model.path()}' "
+                f"must be three finite numbers, the velocity of its surface in its own frame [m/s], but is {given!r}."
+            )
+        return numbers
 
     def _default_compliance(self) -> tuple[float, float]:
         """Stiffness [N/m] and dissipation [s/m] of a geometry that does not say.
@@ -173,15 +212,8 @@ class PlantContactGeometry(PlantSampling):
         """
         g = float(np.linalg.norm(self._tree.gravity_vector())) or 9.81
         mass = max((body.default_mass() for body in self._tree.bodies), default=0.0)
-        stiffness = mass * g / self._choices.penetration_allowance
-        return 2.0 * stiffness, math.sqrt(self._choices.penetration_allowance / g) / self._choices.penetration_allowance
-
-
-def _compliance_type(properties: ProximityProperties) -> HydroelasticType:
-    kind: HydroelasticType = properties.GetPropertyOrDefault(
-        "hydroelastic", "compliance_type", HydroelasticType.kUndefined
-    )
-    return kind
+        allowance = self._settings.choices.penetration_allowance
+        return 2.0 * mass * g / allowance, math.sqrt(allowance / g) / allowance
 
 
 def listed(names: list[str]) -> str:

@@ -6,9 +6,9 @@ from geometry/proximity/manifold_derivatives.py. Forces of continuous plants are
 else does (scalar_workspaces.py).
 
     values of q, v, v*, poses --contact/step.py: hold--> v+                       on floats
-    lanes of the same --held_problem--> A, J, laws --held_impulses at v+--> dr     over lanes
+    lanes of the same --problem_lanes--> A, J, laws --impulse_lanes at v+--> dr     over lanes
     H dv+ = -dr
-    v+ + i dv+ --held_impulses, held_results--> next state, forces                 over lanes
+    v+ + i dv+ --impulse_lanes, result_lanes--> next state, forces                 over lanes
 
 Properties of materials live in the SceneGraph and are floats there: there are no derivatives by them.
 """
@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.geometry.hydroelastic.derivatives import differentiate_surfaces
 from merganser.geometry.proximity.manifold_derivatives import contact_lanes_dtype, differentiate_manifolds
 from merganser.multibody.contact.contact_pairs import make_contact_pairs
 from merganser.multibody.contact.derivatives import (
@@ -28,19 +29,21 @@ from merganser.multibody.contact.derivatives import (
     dense_hessian,
     dense_jacobian,
     drive_lanes_dtype,
-    held_impulses,
-    held_problem,
-    held_results,
+    impulse_lanes,
+    problem_lanes,
+    result_lanes,
     row_lanes_dtype,
 )
+from merganser.multibody.contact.hydroelastic_pairs import make_hydroelastic_pairs
 from merganser.multibody.contact.layout import CONTACT, LAGGED, TAMSI
 from merganser.multibody.contact.penalty import penalty_forces
 from merganser.multibody.contact.plant_layout import NUM_FORCE_VALUES
 from merganser.multibody.contact.regularization import LAW_SIZE
-from merganser.multibody.contact.step import count_limits, find_contact_pairs, hold
+from merganser.multibody.contact.step import constrain, count_limits, find_contact_pairs
 from merganser.multibody.contact.step_records import SOLVED, StepResults
-from merganser.multibody.contact.workspace import HESSIAN_SIZE, integer_workspace_size
+from merganser.multibody.contact.work_arrays import HESSIAN_SIZE, integer_workspace_size
 from merganser.multibody.kernels import generalized_forces, layout
+from merganser.multibody.kernels.constraints import constraint_value_dtype
 from merganser.multibody.kernels.drives import ERROR, FEEDFORWARD, VELOCITY_TARGET
 from merganser.multibody.plant.contact_arrays import (
     ContactModelArrays,
@@ -49,14 +52,15 @@ from merganser.multibody.plant.contact_arrays import (
     sample_of_contacts,
     touching_of,
 )
-from merganser.multibody.plant.derivative_lanes import STEP, LaneRecords, split_lanes
+from merganser.multibody.plant.derivative_lanes import STEP, LaneRecords, merge_lanes, split_lanes
 from merganser.multibody.plant.float_model import FloatModel
 from merganser.multibody.plant.gradient_code import may_use_compiled
-from merganser.multibody.plant.step_room import StepRoom
+from merganser.multibody.plant.step_buffers import StepBuffers
 
 __all__ = ["ContactGradients"]
 
 Array = NDArray[Any]
+_Faces = tuple[Array, Array] | None  # corners and numbers in lanes
 
 _BALANCED = 1e-6  # residual of a velocity with which it has been solved by a law [N s]
 _MOST_STEPS = 4  # of Newton's method beyond the solver's tolerance
@@ -94,7 +98,7 @@ class _Values:
 
 
 class _Lanes(NamedTuple):
-    """What held_problem() writes: records and numbers in lanes, see there."""
+    """What problem_lanes() writes: records and numbers in lanes, see there."""
 
     is_locked: LaneRecords
     counts: LaneRecords
@@ -105,28 +109,29 @@ class _Lanes(NamedTuple):
     jacobian: LaneRecords
     free_jacobian: LaneRecords
     law: LaneRecords
+    values: LaneRecords
 
 
 class ContactGradients:
     """What holds a plant of AutoDiffXd together, in one Context.
 
     Args:
-        plant: of AutoDiffXd.
+        dynamics: of a plant of AutoDiffXd.
         context: of it.
         w: workspace of the Context.
 
     Attributes:
-        room: arrays of a step on floats.
+        buffers: arrays of a step on floats.
     """
 
-    def __init__(self, plant: Any, context: Any, w: Any) -> None:
-        self._plant, self._w, self._arrays = plant, w, plant._contact_model_arrays
-        self._values = _Values(w)
-        self.room = StepRoom(plant, context, self._values)  # type: ignore[arg-type]
+    def __init__(self, dynamics: Any, context: Any, w: Any) -> None:
+        self._dynamics, self._w, self._arrays = dynamics, w, dynamics.model.contact
+        self._values, self._time_step = _Values(w), dynamics.model.time_step
+        self.buffers = StepBuffers(dynamics, context, self._values)  # type: ignore[arg-type]
 
     # ------------------------------------------------------------------ the discrete step
 
-    def hold(self, context: Any, result: Array) -> bool:
+    def constrain(self, context: Any, result: Array) -> bool:
         """Makes of the next state without contact, limits and constraints the one with them.
 
         Args:
@@ -139,36 +144,37 @@ class ContactGradients:
         Raises:
             RuntimeError: no solution was found, or something that touches has no derivatives.
         """
-        plant, w = self._plant, self._w
+        w = self._w
         self._values.update(w)
         v_star = w.lanes_of(result[len(w.q) :].copy())
         x_star = np.concatenate([self._values.q, v_star.lanes[0].real])
         drive_lanes = self._drives_in_lanes()
 
-        def run(room: StepRoom, out: StepResults) -> int:
+        def run(buffers: StepBuffers, out: StepResults) -> int:
             if drive_lanes.lanes.shape[1]:
-                room.work.drive_values[:] = split_lanes(w.step_room.work.drive_values).lanes[0].real
-            num_pairs = self._find_pairs(context, room, out)
+                buffers.work.drive_values[:] = split_lanes(w.step_buffers.work.drive_values).lanes[0].real
+            num_pairs = self._find_pairs(context, buffers, out)
             out.found[SOLVED], out.x_next[:] = 0, x_star
-            if num_pairs > 0 or len(room.model.contact.links) or count_limits(room.model, room.state, out) > 0:
-                status: int = hold(room.model, room.state, room.work, out, num_pairs)
+            has_rows = len(buffers.model.contact.constraint_rows) > 0
+            if num_pairs > 0 or has_rows or count_limits(buffers.model, buffers.state, out) > 0:
+                status: int = constrain(buffers.model, buffers.state, buffers.work, out, num_pairs)
                 return status
             return min(num_pairs, 0)
 
-        _, out, settings = plant._run_with_room(context, self.room, w.step_room.controllers, run)
+        _, out, settings = self._dynamics.run_with_capacity(context, self.buffers, w.step_buffers.controllers, run)
         if not out.found[SOLVED]:
             return False
-        touching, pairs = self._touching(context, out)
-        self._follow(out, settings, touching, pairs, drive_lanes, v_star, result)
+        touching, pairs, faces = self._touching(context, out)
+        self._follow(out, settings, self._with_faces(touching, faces, pairs), pairs, drive_lanes, v_star, result)
         return True
 
     def _drives_in_lanes(self) -> LaneRecords:
         """The PD controllers with what they are to do, as records in lanes."""
-        room = self._w.step_room
-        controllers = room.controllers
+        buffers = self._w.step_buffers
+        controllers = buffers.controllers
         if not len(controllers.inputs):
             return LaneRecords(np.zeros((1, 0), drive_lanes_dtype), 0)
-        split = split_lanes(room.work.drive_values)
+        split = split_lanes(buffers.work.drive_values)
         records = np.zeros(split.lanes.shape[:2], drive_lanes_dtype)
         records["v"] = controllers.velocities
         records["p"], records["d"], records["limit"] = controllers.p, controllers.d, controllers.limits
@@ -181,17 +187,17 @@ class ContactGradients:
         v_star: Any, result: Array,
     ) -> None:  # fmt: skip
         """Writes the next state and the sample of the step, with derivatives, from the velocities on floats."""
-        plant, w, arrays = self._plant, self._w, self._arrays
+        w, arrays, choices = self._w, self._arrays, self._dynamics.settings.choices
         num_constraints, num_rows = out.problem.counts.tolist()[:2]
-        num_v, trees, links = len(w.v), arrays.trees, self.room.model.contact.links
+        num_v, trees, rows = len(w.v), arrays.trees, self.buffers.model.contact.constraint_rows
         pairs = _no_pairs() if pairs is None else pairs
-        most = _most(arrays, len(touching.contact_pairs), len(links), drives.lanes.shape[1])
-        p = _room_for_problem(arrays, num_v, most)
+        most = _most(arrays, len(touching.contact_pairs), len(rows), drives.lanes.shape[1])
+        p = _problem_buffers(arrays, num_v, most, len(rows))
         work = np.zeros(integer_workspace_size(len(trees), num_constraints, 0), np.int64)
         star = LaneRecords(v_star.lanes, v_star.num_derivatives)
         status = w.call(
-            held_problem, arrays.plant_trees, settings, plant._choices.near_rigid_threshold, arrays.limits,
-            links, num_constraints, num_rows, w.parameters, pairs, drives, w.q, w.v, star, w.position, w.scratch,
+            problem_lanes, arrays.plant_trees, settings, choices.near_rigid_threshold, arrays.limits,
+            rows, num_constraints, num_rows, w.parameters, pairs, drives, w.q, w.v, star, w.position, w.scratch,
             LaneRecords(work[np.newaxis], 0), *(_numbers(most[1]) for _ in range(2)), _numbers(num_v), *p,
         )  # fmt: skip
         assert status == 0, "Constraints are told by values, which are the same."
@@ -216,17 +222,20 @@ class ContactGradients:
         num_contacts = len(touching.contact_pairs)
         tau, tau_joints = np.empty(num_v, object), np.empty(num_v, object)
         forces, F_Bo_W = np.empty((num_contacts, NUM_FORCE_VALUES), object), np.empty_like(w.zeros_F)
-        step = w.step_room
+        step, row_forces = w.step_buffers, np.empty((len(rows), 6), object)
         w.call(
-            held_results, arrays.plant_trees, links, plant.time_step(), w.q, v_next, step.F_applied, w.position, pairs,
-            p.constraints, p.rows, p.jacobian, p.counts, impulses, result, F_Bo_W, tau, tau_joints, forces,
+            result_lanes, arrays.plant_trees, rows, self._time_step, w.q, v_next, step.F_applied, w.position, pairs,
+            p.constraints, p.rows, p.jacobian, p.counts, p.values, impulses, result, F_Bo_W, tau, tau_joints, forces,
+            row_forces,
         )  # fmt: skip
-        step.sample = sample_of_contacts(self.room, touching, forces, tau, tau_joints, out.statistics.item())
+        step.sample = sample_of_contacts(
+            self.buffers, touching, forces, tau, tau_joints, row_forces, out.statistics.item()
+        )
         step.F_Bo_W = F_Bo_W
         num_drives = drives.lanes.shape[1]
         if num_drives:
             of_drives = LaneRecords(impulses.lanes[:, num_rows - num_drives : num_rows], impulses.num_derivatives)
-            step.actuation()[step.controllers.inputs] = of_drives.merged() / plant.time_step()
+            step.actuation()[step.controllers.inputs] = of_drives.merged() / self._time_step
 
     def _impulses(
         self, settings: Any, p: _Lanes, star: LaneRecords, size: tuple[int, int], is_tamsi: Array, v_next: Any
@@ -237,7 +246,7 @@ class ContactGradients:
         most = p.rows.lanes.shape[1]
         results = _numbers(most), _numbers(HESSIAN_SIZE * most), _numbers(num_v)
         self._w.call(
-            held_impulses, settings, trees, np.arange(len(trees)), *size, np.flatnonzero(~is_tamsi),
+            impulse_lanes, settings, trees, np.arange(len(trees)), *size, np.flatnonzero(~is_tamsi),
             LAGGED if law == TAMSI else law, np.flatnonzero(is_tamsi), v_next, star, p.matrix, p.constraints, p.rows,
             p.jacobian, p.free_matrix, p.free_jacobian, p.law, _numbers(num_v), _numbers(most), *results,
         )  # fmt: skip
@@ -278,33 +287,65 @@ class ContactGradients:
 
     # ------------------------------------------------------------------ geometry
 
-    def _find_pairs(self, context: Any, room: StepRoom, out: StepResults) -> int:
+    def _find_pairs(self, context: Any, buffers: StepBuffers, out: StepResults) -> int:
         """Finds what touches, on floats: how many contact pairs there are, negative if there is no answer."""
-        plant = self._plant
-        if not plant._may_touch:
+        contact_geometry = self._dynamics.contact_geometry
+        if not contact_geometry.may_touch:
             return 0
-        geometry, query = room.model.contact.geometry, plant._query_object(context)
+        geometry, query = buffers.model.contact.geometry, contact_geometry.query_object(context)
         if not geometry.is_moved_by_plant:
             geometry.X_WG[:] = query.proximity_queries().poses(query.world_poses())[0]
         out.position[:] = self._values.position
-        count = find_contact_pairs(room.model.code, geometry, self._arrays.tree_of_mobod, out)
-        plant._check_contacts(context, room, out)
+        count = find_contact_pairs(buffers.model.code, geometry, self._arrays.tree_of_mobod, out)
+        contact_geometry.check_contacts(context, buffers, out)
         return count
 
-    def _touching(self, context: Any, out: StepResults) -> tuple[Touching, LaneRecords | None]:
-        """What a step has found to touch, and its contact pairs in lanes; None if nothing does."""
-        touching, query = touching_of(out), self._plant._query_object(context) if self._plant._may_touch else None
+    def _touching(self, context: Any, out: StepResults) -> tuple[Touching, LaneRecords | None, _Faces]:
+        """What a step has found to touch, its contact pairs in lanes, and the faces of surfaces; None for nothing."""
+        geometry = self._dynamics.contact_geometry
+        touching, query = touching_of(out), geometry.query_object(context) if geometry.may_touch else None
         count = len(touching.contact_pairs)
         if query is None or not count:
-            return touching, None
+            return touching, None, None
         X_WG, dX_WG = query.proximity_queries().poses(query.world_poses())
         num_derivatives = 0 if dX_WG is None else dX_WG.shape[-1]
-        candidates, contacts = touching.candidates, touching.contacts.copy()
-        lanes = self._follow_contacts(context, query, X_WG, dX_WG if num_derivatives else None, candidates, contacts)
-        pairs = LaneRecords(np.zeros((1, len(contacts)), contact_pair_lanes_dtype), 0)
-        model = self.room.materials, self._arrays.tree_of_mobod
-        self._w.call(make_contact_pairs, *model, candidates, LaneRecords(lanes, num_derivatives), pairs)
-        return touching, LaneRecords(np.ascontiguousarray(pairs.lanes[:, :count]), num_derivatives)
+        dX_WG = dX_WG if num_derivatives else None
+        X = X_WG[np.newaxis].astype(np.complex128)
+        if dX_WG is not None:
+            X = X_WG + 1j * STEP * np.moveaxis(dX_WG, -1, 0)
+        poses = LaneRecords(np.ascontiguousarray(X), num_derivatives)
+        model = self.buffers.materials, self._arrays.tree_of_mobod
+        contacts = self._follow_contacts(context, query, X_WG, dX_WG, touching.candidates, touching.contacts.copy())
+        of_points = LaneRecords(np.zeros((1, len(touching.contacts)), contact_pair_lanes_dtype), 0)
+        given = poses, touching.candidates, LaneRecords(contacts, num_derivatives)
+        self._w.call(make_contact_pairs, *model, *given, of_points)
+        num_points = int(np.searchsorted(touching.contact_pairs["is_face"], 1))
+        pairs, faces = of_points.lanes[:, :num_points], None
+        if len(touching.faces):
+            faces = self._follow_faces(X_WG, dX_WG, touching)
+            corners, numbers = (LaneRecords(lanes, num_derivatives) for lanes in faces)
+            of_faces = LaneRecords(np.zeros((1, count - num_points), contact_pair_lanes_dtype), 0)
+            points = self.buffers.model.contact.geometry.points
+            found = touching.surface_pairs, corners, numbers, touching.owners
+            self._w.call(make_hydroelastic_pairs, *model, points, poses, *found, 0, of_faces)
+            pairs = np.concatenate([pairs, of_faces.lanes], axis=1)
+        return touching, LaneRecords(np.ascontiguousarray(pairs), num_derivatives), faces
+
+    def _follow_faces(self, X_WG: Array, dX_WG: Array | None, touching: Touching) -> tuple[Array, Array]:
+        """Corners and numbers of the faces of contact surfaces in lanes."""
+        faces = touching.corners, touching.faces, touching.owners
+        if dX_WG is None:
+            return faces[0][np.newaxis].astype(np.complex128), faces[1][np.newaxis].astype(np.complex128)
+        arrays = self.buffers.hydroelastic
+        assert arrays is not None
+        return differentiate_surfaces(arrays, X_WG, dX_WG, touching.surface_pairs, faces, STEP, _may_compile)
+
+    def _with_faces(self, touching: Touching, faces: _Faces, pairs: LaneRecords | None) -> Touching:
+        """The same with derivatives of faces, for the sample."""
+        if faces is None or pairs is None:
+            return touching
+        corners, numbers = (merge_lanes(lanes, pairs.num_derivatives) for lanes in faces)
+        return touching._replace(corners=corners, faces=numbers)
 
     def _follow_contacts(
         self, context: Any, query: Any, X_WG: Array, dX_WG: Array | None, candidates: Array, contacts: Array
@@ -322,7 +363,7 @@ class ContactGradients:
             ids = queries.layout.geometry_ids
             first, second = (query.inspector().GetName(ids[row]) for row in candidates[error.args[0]].tolist())
             raise RuntimeError(
-                f"Plant '{self._plant.GetSystemPathname()}' has no derivatives at time "
+                f"Plant '{self._dynamics.model.path()}' has no derivatives at time "
                 f"{float(context.store.flat[0].real)} s: the contact normal of geometries '{first}' and '{second}' "
                 "jumps there. Move them a little, or take finite differences of a plant of floats."
             ) from None
@@ -331,20 +372,24 @@ class ContactGradients:
 
     def find_penalty_forces(self, context: Any) -> tuple[ContactSample | None, Array]:
         """What touches in continuous time, and the forces on the bodies, shape [num_mobods, 6]."""
-        plant, w, room = self._plant, self._w, self.room
-        plant._eval_velocity(context)
+        dynamics, w, buffers = self._dynamics, self._w, self.buffers
+        dynamics.kinematics.eval_velocity(context)
         self._values.update(w)
-        _, out, _ = plant._run_with_room(
-            context, room, w.step_room.controllers, lambda room, out: min(self._find_pairs(context, room, out), 0)
-        )
-        touching, pairs = self._touching(context, out)
+
+        def run(buffers: StepBuffers, out: StepResults) -> int:
+            return min(self._find_pairs(context, buffers, out), 0)
+
+        _, out, _ = dynamics.run_with_capacity(context, buffers, w.step_buffers.controllers, run)
+        touching, pairs, faces = self._touching(context, out)
         F_Bo_W: Array = w.zeros_F.copy()
         if pairs is None:
             return None, F_Bo_W
         forces, tau = np.empty((len(touching.contact_pairs), NUM_FORCE_VALUES), object), w.zeros_v.copy()
-        w.call(penalty_forces, plant._choices.stiction_tolerance, w.position, w.velocity, pairs, F_Bo_W, forces)
+        tolerance = dynamics.settings.choices.stiction_tolerance
+        w.call(penalty_forces, tolerance, w.position, w.velocity, pairs, F_Bo_W, forces)
         w.call(generalized_forces, w.topology, w.position, F_Bo_W, np.empty_like(w.zeros_F), tau)
-        return sample_of_contacts(room, touching, forces, tau, w.zeros_v.copy()), F_Bo_W
+        found = self._with_faces(touching, faces, pairs)
+        return sample_of_contacts(buffers, found, forces, tau, w.zeros_v.copy()), F_Bo_W
 
 
 def _values_of(records: Array, dtype: Any) -> Array:
@@ -355,14 +400,16 @@ def _values_of(records: Array, dtype: Any) -> Array:
     return values
 
 
-def _most(arrays: ContactModelArrays, num_pairs: int, num_links: int, num_drives: int) -> tuple[int, int, int]:
+def _most(arrays: ContactModelArrays, num_pairs: int, num_own_rows: int, num_drives: int) -> tuple[int, int, int]:
     """The most constraints, rows and numbers of the Jacobian that there may be."""
-    num_limits = 2 * len(arrays.limits)
-    rows = 3 * num_pairs + num_limits + 6 * num_links + num_drives
-    return num_pairs + num_limits + num_links + num_drives, rows, 2 * rows * arrays.most_velocities
+    num_others = 2 * len(arrays.limits) + num_own_rows + num_drives
+    rows = 3 * num_pairs + num_others
+    return num_pairs + num_others, rows, 2 * rows * arrays.most_velocities
 
 
-def _room_for_problem(arrays: ContactModelArrays, num_v: int, most: tuple[int, int, int]) -> _Lanes:
+def _problem_buffers(
+    arrays: ContactModelArrays, num_v: int, most: tuple[int, int, int], num_own_rows: int
+) -> _Lanes:
     constraints, rows, jacobian = most
     return _Lanes(
         is_locked=LaneRecords(np.zeros((1, num_v), np.int64), 0),
@@ -374,6 +421,7 @@ def _room_for_problem(arrays: ContactModelArrays, num_v: int, most: tuple[int, i
         jacobian=_numbers(jacobian),
         free_jacobian=_numbers(jacobian),
         law=_numbers(LAW_SIZE * rows),
+        values=LaneRecords(np.zeros((1, num_own_rows), constraint_value_dtype(np.complex128)), 0),
     )
 
 

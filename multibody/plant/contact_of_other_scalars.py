@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from merganser.multibody.plant.contact_arrays import ContactSample
 from merganser.multibody.plant.contact_geometry import listed
 
-__all__ = ["find_contacts_of_other_scalars", "find_forces_of_other_scalars", "hold_other_scalars"]
+__all__ = ["constrain_other_scalars", "find_contacts_of_other_scalars", "find_forces_of_other_scalars"]
 
 Array = NDArray[Any]
 
 
-def hold_other_scalars(plant: Any, context: Any, w: Any, result: Array) -> bool:
+def constrain_other_scalars(dynamics: Any, context: Any, w: Any, result: Array) -> bool:
     """Makes of the next state without contact, limits and constraints the one with them.
 
     Returns:
@@ -29,133 +29,134 @@ def hold_other_scalars(plant: Any, context: Any, w: Any, result: Array) -> bool:
         RuntimeError: a symbolic plant would have to hold something; there is no solution; or no derivatives.
     """
     if w.scalar.__name__ == "Expression":
-        _refuse_or_warn(plant, context, w)
+        _refuse_or_warn(dynamics, context, w)
         return False
     if w.is_numeric:
-        _refuse_complex(plant, context, w, result)
+        _refuse_complex(dynamics, context, w, result)
         return False
-    held: bool = _gradients(plant, context, w).hold(context, result)
+    held: bool = _gradients(dynamics, context, w).constrain(context, result)
     return held
 
 
-def find_forces_of_other_scalars(plant: Any, context: Any, w: Any) -> ContactSample | None:
-    """Leaves the forces of contacts in the F_Bo_W of the step's room, in a continuous plant. Errors as above."""
+def find_forces_of_other_scalars(dynamics: Any, context: Any, w: Any) -> ContactSample | None:
+    """Leaves the forces of contacts in the F_Bo_W of the step's buffers, in a continuous plant. Errors as above."""
     if w.scalar.__name__ == "Expression":
-        _refuse_or_warn(plant, context, w)
+        _refuse_or_warn(dynamics, context, w)
         return None
     if w.is_numeric:
-        _refuse_complex(plant, context, w, None)
+        _refuse_complex(dynamics, context, w, None)
         return None
-    if not plant._may_touch:
+    if not dynamics.contact_geometry.may_touch:
         return None
-    sample, w.step_room.F_Bo_W = _gradients(plant, context, w).find_penalty_forces(context)
+    sample, w.step_buffers.F_Bo_W = _gradients(dynamics, context, w).find_penalty_forces(context)
     found: ContactSample | None = sample
     return found
 
 
-def find_contacts_of_other_scalars(plant: Any, context: Any, w: Any) -> ContactSample | None:
+def find_contacts_of_other_scalars(dynamics: Any, context: Any, w: Any) -> ContactSample | None:
     """What touches in continuous time; None for expressions and complex numbers, which know no contact."""
     if w.is_numeric or w.scalar.__name__ == "Expression":
         return None
-    plant._step_room(context, w, plant._actuators_in(context))
-    found: ContactSample | None = _gradients(plant, context, w).find_penalty_forces(context)[0]
+    dynamics.step_buffers(context, w, dynamics.inputs.actuators_in(context))
+    found: ContactSample | None = _gradients(dynamics, context, w).find_penalty_forces(context)[0]
     return found
 
 
-def _gradients(plant: Any, context: Any, w: Any) -> Any:
+def _gradients(dynamics: Any, context: Any, w: Any) -> Any:
     """What holds a plant of AutoDiffXd, made once for each Context."""
-    if w.step_room.gradients is None:
+    if w.step_buffers.gradients is None:
         from merganser.multibody.plant.contact_gradients import ContactGradients  # plants of floats go without
 
-        w.step_room.gradients = ContactGradients(plant, context, w)
-    return w.step_room.gradients
+        w.step_buffers.gradients = ContactGradients(dynamics, context, w)
+    return w.step_buffers.gradients
 
 
 # ---------------------------------------------------------------------- words
 
 
-def _refuse_complex(plant: Any, context: Any, w: Any, result: Array | None) -> None:
+def _refuse_complex(dynamics: Any, context: Any, w: Any, result: Array | None) -> None:
     """Raises if something may have to be held: poses go through the ports as floats, so there is no derivative."""
-    what = _constraints_at_work(plant, context)
-    if plant._may_touch:
-        what = f"contact of {plant.num_collision_geometries()} collision geometries"
+    what = _active_constraints(dynamics, context)
+    if dynamics.contact_geometry.may_touch:
+        what = f"contact of {dynamics.registration.num_collision_geometries()} collision geometries"
     elif not what and result is not None:
-        what = _limits_in_reach(plant, w.q.real, w.v.real, result[len(w.q) :].real)
+        what = _limits_in_reach(dynamics, w.q.real, w.v.real, result[len(w.q) :].real)
     if what:
         raise RuntimeError(
-            f"Plant '{plant.GetSystemPathname()}' would have to hold {what}, of which there are no derivatives by "
+            f"Plant '{dynamics.model.path()}' would have to hold {what}, of which there are no derivatives by "
             "complex numbers. Use plant.ToAutoDiffXd()."
         )
 
 
-def _constraints_at_work(plant: Any, context: Any) -> str:
+def _active_constraints(dynamics: Any, context: Any) -> str:
     """The active constraints of a discrete plant in words."""
-    if plant.time_step() == 0.0 or not plant._has_constraints:
+    if not dynamics.model.is_discrete or not dynamics.constraints.has_any:
         return ""
-    specs = plant._active_constraints(context)
-    return f"the constraints ({', '.join(map(plant._describe_constraint, specs))})" if specs else ""
+    specs = dynamics.constraints.active(context)
+    return f"the constraints ({', '.join(map(dynamics.constraints.describe, specs))})" if specs else ""
 
 
-def _limits_in_reach(plant: Any, q: Array, v: Array, v_star: Array) -> str:
+def _limits_in_reach(dynamics: Any, q: Array, v: Array, v_star: Array) -> str:
     """The joints whose limits would take part in a step, in words."""
     from merganser.multibody.contact.plant_problem import find_limits
 
-    arrays, names = plant._contact_model_arrays, []
+    arrays, names = dynamics.model.contact, []
     for limit in arrays.limits:
-        if find_limits.interpreted(np.array([limit]), plant.time_step(), q, v, v_star):
-            names += [j.name() for j in plant._tree.joints if j.position_start() == limit["q"]]
+        if find_limits.interpreted(np.array([limit]), dynamics.model.time_step, q, v, v_star):
+            names += [j.name() for j in dynamics.model.tree.joints if j.position_start() == limit["q"]]
     return f"the limits of joints {listed(names)}" if names else ""
 
 
-def _refuse_or_warn(plant: Any, context: Any, w: Any) -> None:
+def _refuse_or_warn(dynamics: Any, context: Any, w: Any) -> None:
     """Contact, joint limits and constraints are decided by numbers; symbols know none of them.
 
     What certainly acts is refused: active constraints in a step, and contacts and limits at a state without variables.
     Of what may act at some values of the variables a warning tells, once: the equations are those of free motion.
     """
-    constraints = _constraints_at_work(plant, context)
+    constraints = _active_constraints(dynamics, context)
     acting = [constraints] if constraints else []
-    numbers, can_touch = _numbers_of(w.x), plant._may_touch
+    numbers, can_touch = _numbers_of(w.x), dynamics.contact_geometry.may_touch
     if numbers is not None:
-        acting += _limits_beyond(plant, numbers)
-        if can_touch and context.has_input(plant.get_geometry_query_input_port().get_index()):
-            can_touch, touching = False, _touching(plant, context)
+        acting += _limits_beyond(dynamics, numbers)
+        if can_touch and context.has_input(dynamics.inputs.geometry_query.get_index()):
+            can_touch, touching = False, _touching(dynamics, context)
             acting += [f"contact of geometries {listed(touching)}"] if touching else []
     if acting:
         raise RuntimeError(
-            f"The dynamics of plant '{plant.GetSystemPathname()}' in symbolic expressions know free motion only, but "
+            f"The dynamics of plant '{dynamics.model.path()}' in symbolic expressions know free motion only, but "
             f"here {' and '.join(acting)} would act. Use a plant of floats or of AutoDiffXd"
             + (", or switch the constraints off (SetConstraintActiveStatus)." if constraints else ".")
         )
     left_out = []
     if can_touch:
-        left_out.append(f"contact, which {plant.num_collision_geometries()} collision geometries could have")
-    limits = plant._contact_model_arrays.limits["q"].tolist()
+        count = dynamics.registration.num_collision_geometries()
+        left_out.append(f"contact, which {count} collision geometries could have")
+    limits = dynamics.model.contact.limits["q"].tolist()
     if limits and numbers is None:
-        names = [joint.name() for joint in plant._tree.joints if joint.position_start() in limits]
+        names = [joint.name() for joint in dynamics.model.tree.joints if joint.position_start() in limits]
         left_out.append(f"the limits of joints {listed(names)}")
     if left_out:
-        plant._warn_once(
+        dynamics.warn_once(
             "symbols",
-            f"The dynamics of plant '{plant.GetSystemPathname()}' in symbolic expressions leave out "
+            f"The dynamics of plant '{dynamics.model.path()}' in symbolic expressions leave out "
             f"{'; '.join(left_out)}. They hold where nothing of that acts.",
         )
 
 
-def _limits_beyond(plant: Any, x: Array) -> list[str]:
+def _limits_beyond(dynamics: Any, x: Array) -> list[str]:
     """The joints that are beyond their limits at a state, in words."""
     beyond = [
         joint.name()
-        for limit in plant._contact_model_arrays.limits
-        for joint in plant._tree.joints
+        for limit in dynamics.model.contact.limits
+        for joint in dynamics.model.tree.joints
         if joint.position_start() == limit["q"] and not limit["lower"] <= x[limit["q"]] <= limit["upper"]
     ]
     return [f"the limits of joints {listed(beyond)}"] if beyond else []
 
 
-def _touching(plant: Any, context: Any) -> list[str]:
+def _touching(dynamics: Any, context: Any) -> list[str]:
     """Names of the geometries that touch, in a Context whose positions have no variables."""
-    query = plant._query_object(context)
+    query = dynamics.contact_geometry.query_object(context)
     queries, inspector = query.proximity_queries(), query.inspector()
     X_WG = _numbers_of(queries.layout.world_poses(query.world_poses()))
     if X_WG is None:  # of other sources

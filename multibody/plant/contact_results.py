@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.geometry import PenetrationAsPointPair
+from merganser.geometry import HydroelasticContactRepresentation, PenetrationAsPointPair
+from merganser.geometry.hydroelastic.contact_surface import ContactSurface
 from merganser.geometry.query_results import NHAT, P_WCA, P_WCB
 from merganser.multibody.contact.plant_layout import APPROACH, POINT, SLIP
+from merganser.multibody.math import SpatialForce
 from merganser.multibody.plant.contact_arrays import ContactSample
+from merganser.multibody.plant.hydroelastic_contact_info import HydroelasticContactInfo
 from merganser.multibody.tree import BodyIndex
 
 if TYPE_CHECKING:
@@ -88,9 +91,10 @@ class PointPairContactInfo:
 class ContactResults:
     """The contacts of a plant at one time; empty if made without arguments.
 
-    Face on face, two geometries may touch in several points, each of which counts as one contact here; pydrake has
-    one. Their forces add up to what one point would carry, see multibody/contact/README.md, also for how to have one
-    only. Contact is between points always: there are no hydroelastic and no deformable contacts.
+    Geometries touch at points, or on surfaces where both have hydroelastic properties and one of them is compliant.
+    Face on face, two geometries may touch in several points, each of which counts as one contact here; pydrake has one.
+    Their forces add up to what one point would carry, see multibody/contact/README.md, also for how to have one only.
+    There are no deformable contacts.
     """
 
     def __init__(self, plant: MultibodyPlant | None = None, sample: ContactSample | None = None) -> None:
@@ -99,6 +103,10 @@ class ContactResults:
         # Made when they are first asked for: many programs only count them, or look at a few.
         self._infos: list[PointPairContactInfo | None] = [None] * (0 if sample is None else len(sample.forces))
         self._overlaps: NDArray[np.float64] | None = None
+        surfaces = None if sample is None else sample.surfaces
+        # Faces of one pair stand side by side.
+        self._starts = [0] if surfaces is None else _starts_of(surfaces.owners[:, 0])
+        self._surface_infos: list[HydroelasticContactInfo | None] = [None] * (len(self._starts) - 1)
 
     def plant(self) -> MultibodyPlant | None:
         """Returns the plant; None for an empty object."""
@@ -109,8 +117,8 @@ class ContactResults:
         return len(self._infos)
 
     def num_hydroelastic_contacts(self) -> int:
-        """Returns 0."""
-        return 0
+        """Returns the number of contact surfaces."""
+        return len(self._surface_infos)
 
     def num_deformable_contacts(self) -> int:
         """Returns 0."""
@@ -142,22 +150,72 @@ class ContactResults:
         A, B = BodyIndex(bodies[a]), BodyIndex(bodies[b])
         return PointPairContactInfo(A, B, -force[:3], force[POINT:], separation, slip, pair)
 
-    def SelectHydroelastic(self, selector: Callable[[Any], bool]) -> ContactResults:
-        """Returns the same contacts, as none is hydroelastic."""
-        return copy.copy(self)
+    def hydroelastic_contact_info(self, i: int) -> HydroelasticContactInfo:
+        """Returns a contact surface, and what it exerts.
+
+        Raises:
+            IndexError: there is no contact surface `i`.
+        """
+        if not 0 <= i < len(self._surface_infos):
+            raise IndexError(
+                f"ContactResults.hydroelastic_contact_info({i}): there are {len(self._surface_infos)} hydroelastic "
+                "contacts."
+            )
+        info = self._surface_infos[i]
+        if info is None:
+            info = self._surface_infos[i] = self._make_surface_info(self._starts[i], self._starts[i + 1])
+        return info
+
+    def _make_surface_info(self, start: int, end: int) -> HydroelasticContactInfo:
+        """The surface of some faces."""
+        assert self._sample is not None and self._sample.surfaces is not None
+        sample, ids = self._sample.surfaces, self._sample.geometry_ids
+        m, n = sample.pairs[sample.owners[start, 0]].tolist()
+        kinds = HydroelasticContactRepresentation
+        surface = ContactSurface(
+            (ids[m], ids[n]), kinds.kTriangle if sample.is_triangle else kinds.kPolygon,
+            (sample.corners[start:end], sample.faces[start:end], sample.owners[start:end]),
+            (bool(sample.is_compliant[m]), bool(sample.is_compliant[n])),
+        )  # fmt: skip
+        chosen = slice(*np.searchsorted(sample.sources, [start, end]).tolist())
+        f, p_WC = sample.forces[chosen, :3], sample.forces[chosen, POINT:]
+        moment = np.cross(p_WC - surface.centroid(), f).sum(axis=0)
+        return HydroelasticContactInfo(surface, SpatialForce(moment, f.sum(axis=0)))
+
+    def deformable_contact_info(self, i: int) -> Any:
+        """Raises IndexError: there are no deformable contacts."""
+        raise IndexError(f"ContactResults.deformable_contact_info({i}): there are 0 deformable contacts.")
+
+    def SelectHydroelastic(self, selector: Callable[[HydroelasticContactInfo], bool]) -> ContactResults:
+        """Returns a copy with those contact surfaces of which the selector says True, and all other contacts."""
+        results = copy.copy(self)
+        chosen = [i for i in range(len(self._surface_infos)) if selector(self.hydroelastic_contact_info(i))]
+        results._surface_infos = [self._surface_infos[i] for i in chosen]
+        return results
 
     def __copy__(self) -> ContactResults:
         results = ContactResults(self._plant, self._sample)  # nobody changes a sample
         results._infos[:] = self._infos
+        results._starts, results._surface_infos = self._starts, list(self._surface_infos)
         return results
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ContactResults:
         results = ContactResults(self._plant, self._sample)  # the plant is no part of a value
         results._infos[:] = copy.deepcopy(self._infos, memo)
+        results._starts, results._surface_infos = self._starts, list(self._surface_infos)  # nobody changes them
         return results
 
     def __repr__(self) -> str:
-        return f"<ContactResults: {len(self._infos)} point pair contacts>"
+        return (
+            f"<ContactResults: {len(self._infos)} point pair contacts, {len(self._surface_infos)} hydroelastic "
+            "contacts>"
+        )
+
+
+def _starts_of(pairs: NDArray[np.int64]) -> list[int]:
+    """Where the faces of each pair begin, and where they end."""
+    changes = np.flatnonzero(np.diff(pairs)) + 1
+    return [0, *changes.tolist(), len(pairs)] if len(pairs) else [0]
 
 
 def _overlaps_of(contacts: NDArray[Any]) -> NDArray[np.float64]:

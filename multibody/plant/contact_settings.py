@@ -7,11 +7,20 @@ import math
 from typing import Any
 
 from merganser.geometry import HydroelasticContactRepresentation
+from merganser.multibody.contact import make_settings
+from merganser.multibody.contact.layout import LAGGED, SAP, SIMILAR, TAMSI
 from merganser.multibody.plant.contact_enums import ContactModel, DiscreteContactApproximation, DiscreteContactSolver
 from merganser.multibody.plant.geometry_registration import GeometryRegistration
 from merganser.multibody.plant.model import PlantModel
 
 __all__ = ["ContactChoices", "ContactSettings"]
+
+_APPROXIMATIONS = {
+    DiscreteContactApproximation.kTamsi: TAMSI,
+    DiscreteContactApproximation.kSap: SAP,
+    DiscreteContactApproximation.kSimilar: SIMILAR,
+    DiscreteContactApproximation.kLagged: LAGGED,
+}
 
 _EARTH_GRAVITY = 9.81  # estimates of compliance where there is no gravity take this [m/s^2]
 
@@ -40,10 +49,11 @@ class ContactSettings:
     def __init__(self, model: PlantModel, geometry: GeometryRegistration) -> None:
         self._model, self._tree, self._geometry = model, model.tree, geometry
         self.choices = ContactChoices()
+        self._of_solver: Any = None
 
     def take_over(self, other: ContactSettings) -> None:
         """Takes over the settings of another plant."""
-        self.choices = dataclasses.replace(other.choices)
+        self.choices, self._of_solver = dataclasses.replace(other.choices), None
 
     # ------------------------------------------------------------------ models
 
@@ -65,11 +75,11 @@ class ContactSettings:
                 f"{caller}(): plant '{self._model.path()}' is continuous, so that it has no discrete step. Give "
                 "it a time step."
             )
-        if approximation is DiscreteContactApproximation.kTamsi and len(self._tree.constraints):
+        if approximation is DiscreteContactApproximation.kTamsi and self._num_constraints():
             raise RuntimeError(
                 f"{caller}(): TAMSI was selected for plant '{self._model.path()}', but it does not support "
-                f"constraints, of which the plant has {len(self._tree.constraints)} (num_constraints()). Remove them, "
-                "or choose kSap, kSimilar or kLagged."
+                f"constraints, of which the plant has {self._num_constraints()} (num_constraints(), and "
+                "num_loop_joints()). Remove them, or choose kSap, kSimilar or kLagged."
             )
         self.choices.contact_approximation = approximation
 
@@ -82,6 +92,18 @@ class ContactSettings:
         is_tamsi = self.choices.contact_approximation is DiscreteContactApproximation.kTamsi
         return DiscreteContactSolver.kTamsi if is_tamsi else DiscreteContactSolver.kSap
 
+    def _num_constraints(self) -> int:
+        return len(self._tree.constraints) + len(self._tree.loop_joints)
+
+    def check_can_constrain(self, caller: str, what: str) -> None:
+        """Refuses constraints of a discrete plant with the TAMSI solver, by RuntimeError."""
+        if self._model.is_discrete and self.get_discrete_contact_solver() is DiscreteContactSolver.kTamsi:
+            raise RuntimeError(
+                f"{caller}(): plant '{self._model.path()}' uses the TAMSI solver, which does not support {what}. Use "
+                "set_discrete_contact_approximation() to choose an approximation that the SAP solver solves: kSap, "
+                "kSimilar or kLagged."
+            )
+
     def set_contact_surface_representation(self, surface_representation: HydroelasticContactRepresentation) -> None:
         """Chooses of what faces contact surfaces are made."""
         caller = "set_contact_surface_representation"
@@ -93,6 +115,10 @@ class ContactSettings:
         return self.choices.surface_representation or self.get_default_contact_surface_representation(
             self._model.time_step
         )
+
+    def has_triangles(self) -> bool:
+        """Whether faces of contact surfaces are triangles."""
+        return self.get_contact_surface_representation() is HydroelasticContactRepresentation.kTriangle
 
     @staticmethod
     def get_default_contact_surface_representation(time_step: float) -> HydroelasticContactRepresentation:
@@ -150,12 +176,27 @@ class ContactSettings:
         """Sets the velocity up to which bodies that stick may slip [m/s]; may be called after Finalize(), too."""
         self._check_positive("set_stiction_tolerance", "v_stiction", v_stiction)
         self.choices.stiction_tolerance = float(v_stiction)
+        self._of_solver = None
 
     def _check_positive(self, caller: str, name: str, value: float) -> None:
         if not (value > 0.0 and math.isfinite(value)):
             raise RuntimeError(
                 f"{caller}(): {name} of plant '{self._model.path()}' must be strictly positive, but is {value}."
             )
+
+    def of_solver(self) -> Any:
+        """What the solver of discrete steps is told, a record of settings_dtype; another one after a change."""
+        if self._of_solver is None:
+            approximation = _APPROXIMATIONS[self.get_discrete_contact_approximation()]
+            # In continuous time nobody reads the time step.
+            self._of_solver = make_settings(
+                self._model.time_step or 1.0, approximation, stiction_tolerance=self.choices.stiction_tolerance
+            )
+        return self._of_solver
+
+    def of_fallback(self) -> Any:
+        """The same of SAP, whose problem always has a solution."""
+        return make_settings(self._model.time_step or 1.0, SAP)
 
     def freeze(self) -> None:
         """Computes what follows from the finalized tree."""

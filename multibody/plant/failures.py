@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from merganser.multibody.kernels.controlled_step import NOT_CONVERGED
+from merganser.multibody.contact.layout import NOT_A_NUMBER, NOT_CONVERGED
+from merganser.multibody.contact.step_records import OUTCOME, StepResults
+from merganser.multibody.kernels.controlled_step import NOT_CONVERGED as NO_STEP
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree.coordinate_names import position_names, velocity_names
 
-__all__ = ["WarnOnce", "describe_overflow", "describe_singularity"]
+__all__ = ["WarnOnce", "describe_contact_failure", "describe_overflow", "describe_singularity"]
 
 _MOST_IN_A_STEP = 1e4  # of motion that is resolved [rad or m]
 
@@ -39,7 +41,7 @@ def describe_singularity(model: PlantModel, context: Any, w: Workspace, mobod: i
     time = f"at time {context.store.flat[0]} s"
     if w.is_float and not np.isfinite(w.x).all():
         return describe_overflow(model, context, w, w.x)
-    if mobod == NOT_CONVERGED:
+    if mobod == NO_STEP:
         return (
             f"The step of plant '{model.path()}' {time} was not found: the search for the "
             "PD-controlled actuators that reach their effort limits did not converge. Check gains and limits."
@@ -84,3 +86,21 @@ def describe_overflow(model: PlantModel, context: Any, w: Workspace, values: Any
 def _state_names(model: PlantModel) -> list[str]:
     """Names as GetStateNames() gives them."""
     return position_names(model.tree, None, True) + velocity_names(model.tree, None, True)
+
+
+def describe_contact_failure(model: PlantModel, context: Any, w: Workspace, x: Any, out: StepResults) -> str:
+    """Why the contact problem of a step has no solution, from the state x before the step."""
+    if not np.isfinite(x).all():
+        return describe_overflow(model, context, w, w.x)
+    where = f"The contact problem of plant '{model.path()}' at time {context.store.flat[0]} s"
+    num_constraints, _, _, num_contacts, _ = out.problem.counts.tolist()
+    size = f"{num_contacts} contacts, {num_constraints - num_contacts} other constraints"
+    status = out.found[OUTCOME]
+    if status == NOT_CONVERGED:
+        return f"{where} ({size}) was not solved: its residual is {float(out.statistics['residual']):.1e}."
+    if status == NOT_A_NUMBER:
+        return f"{where} ({size}) has a number that is not finite; check materials, masses and velocities."
+    return (
+        f"{where} ({size}) has a mass matrix that is not positive definite; check the masses and inertias of the "
+        "bodies."
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,10 +9,11 @@ from numpy.typing import NDArray
 
 from merganser.multibody import kernels
 from merganser.multibody.math import SpatialAcceleration, SpatialVelocity
-from merganser.multibody.plant.arguments import place_of
+from merganser.multibody.plant.arguments import mobod_of, place_of
 from merganser.multibody.plant.kinematics import PlantKinematics
 from merganser.multibody.plant.model import PlantModel
-from merganser.multibody.tree import Frame
+from merganser.multibody.plant.sampling import Sampling
+from merganser.multibody.tree import Frame, RigidBody
 
 __all__ = ["FrameMotion"]
 
@@ -28,11 +28,16 @@ class FrameMotion:
     Args:
         model: of the plant.
         kinematics: of the plant.
-        eval_A_WB_W: gives the accelerations of the bodies that follow from the forces at the moment, by mobod.
+        sampling: has the accelerations of the bodies that follow from the forces at the moment.
     """
 
-    def __init__(self, model: PlantModel, kinematics: PlantKinematics, eval_A_WB_W: Callable[[Any], Array]) -> None:
-        self._model, self._kinematics, self._eval_A_WB_W = model, kinematics, eval_A_WB_W
+    def __init__(self, model: PlantModel, kinematics: PlantKinematics, sampling: Sampling) -> None:
+        self._model, self._kinematics, self._sampling = model, kinematics, sampling
+
+    def eval_body_acceleration(self, context: Any, body: RigidBody) -> SpatialAcceleration:
+        """Returns the spatial acceleration A_WB_W of a body."""
+        mobod = mobod_of(self._model, "EvalBodySpatialAccelerationInWorld", body)
+        return SpatialAcceleration(self._sampling.eval_A_WB_W(context)[mobod].copy())
 
     def velocity(self, caller: str, context: Any, frame_F: Frame, frame_M: Frame, frame_E: Frame) -> SpatialVelocity:
         """V_MF_E, measured in M and expressed in E."""
@@ -53,7 +58,7 @@ class FrameMotion:
         self, caller: str, context: Any, frame_F: Frame, frame_M: Frame, frame_E: Frame
     ) -> SpatialAcceleration:
         """A_MF_E, measured in M and expressed in E, as it follows from the forces at the moment."""
-        A_WB_W, w = self._eval_A_WB_W(context), self._kinematics.eval_velocity(context)
+        A_WB_W, w = self._sampling.eval_A_WB_W(context), self._kinematics.eval_velocity(context)
         A_MF_E = np.empty(6, w.dtype)
         F, M, E = (place_of(self._model, caller, w, frame) for frame in (frame_F, frame_M, frame_E))
         w.call(kernels.frame_acceleration, w.position, w.velocity, A_WB_W, *F, M[0], *E, A_MF_E)

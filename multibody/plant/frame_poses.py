@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from numpy.typing import NDArray
@@ -24,7 +25,12 @@ class FramePoses:
         self._model, self._tree, self._views = model, model.tree, views
 
     def set_pose_in_parent(self, context: Any, frame: FixedOffsetFrame, X_PF: RigidTransform) -> None:
-        """Sets the pose of a frame in its parent frame, in a Context."""
+        """Sets the pose of a frame in its parent frame, in a Context.
+
+        Raises:
+            RuntimeError: a loop joint is at the frame: those are where the model says.
+        """
+        self._refuse_frame_of_loop_joint(frame)
         w = self._views.workspace(context)
         matrix = X_PF.GetAsMatrix34()
         checked_vector(self._model, "SetPoseInParentFrame", matrix.ravel(), 12, w.dtype)
@@ -38,10 +44,20 @@ class FramePoses:
         self._move_joints(context, w.parameters, moved)
         self._move_bushings(context, moved)
 
+    def _refuse_frame_of_loop_joint(self, frame: FixedOffsetFrame) -> None:
+        for joint in self._tree.loop_joints:
+            for end in (joint.frame_on_parent(), joint.frame_on_child()):
+                if any(f is frame for f in _with_ancestors(end)):
+                    raise RuntimeError(
+                        f"SetPoseInParentFrame(): loop joint '{joint.name()}' of plant '{self._model.path()}' is fixed "
+                        f"to frame '{frame.name()}', so its pose cannot change in a context. Build the plant with the "
+                        "pose that you want."
+                    )
+
     def _move_joints(self, context: Any, parameters: NDArray[Any], moved: set[Frame]) -> None:
         """Writes the frames of the mobilizers of all joints between frames that have moved."""
         tree = self._tree
-        for mobod, (mobilizer, joint) in enumerate(zip(tree._mobilizers, tree._mobilizer_joints), start=1):
+        for mobod, (mobilizer, joint) in enumerate(zip(tree._edges, tree._mobilizer_joints), start=1):
             F, M = joint.frame_on_parent(), joint.frame_on_child()
             if F in moved or M in moved:
                 self._views.mutable_parameters(context)
@@ -55,3 +71,11 @@ class FramePoses:
                     if frame in moved:
                         constants = self._views.mutable_constants(context)
                         constants[field][element.index() - 1] = frame.CalcPoseInBodyFrame(context).GetAsMatrix34()
+
+
+def _with_ancestors(frame: Frame) -> Iterator[Frame]:
+    """The frame and those that it is fixed to, one to the other."""
+    yield frame
+    while isinstance(frame, FixedOffsetFrame):
+        frame = frame._frame_P
+        yield frame

@@ -6,6 +6,7 @@ import copy
 from collections.abc import Iterable
 from typing import Any
 
+from merganser.framework import LeafOutputPort
 from merganser.framework.math import RigidTransform
 from merganser.geometry import AddContactMaterial as add_contact_material
 from merganser.geometry import (
@@ -49,7 +50,10 @@ class GeometryRegistration:
         source_id: of the plant there; None if it is not registered.
         frame_ids: of the bodies, by BodyIndex.
         visual_geometries, collision_geometries: of the bodies that have some, by BodyIndex.
+        pose_port: the port through which the poses of the frames go (outputs.py).
     """
+
+    pose_port: LeafOutputPort
 
     def __init__(self, model: PlantModel) -> None:
         self._model, self._tree = model, model.tree

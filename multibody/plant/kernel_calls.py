@@ -57,15 +57,15 @@ class KernelCalls:
         mass_matrix: returns M, shape [nv, nv].
         point_jacobian: takes the place of B (see arguments.py), a point, a mobod A and the place of E; returns the
             Jacobian of a spatial velocity, shape [6, nv].
-        jacobian: takes the same with any number of points, and the room for the result.
+        jacobian: takes the same with any number of points, and the buffer for the result.
         center_of_mass_jacobian: takes mobods, a mobod A and the place of E; returns J, shape [3, nv], and leaves the
             mass in w.total_mass.
         point_bias: takes what point_jacobian does; returns alpha_AB_E and a_ABp_E for vdot = 0, shape [2, 3].
-        point_accelerations: takes the same with any number of points, a workspace, and the room for the result.
+        point_accelerations: takes the same with any number of points, a workspace, and the buffer for the result.
         inverse_dynamics: takes vdot and forces on the bodies; returns tau without gravity, from kinematics that are up
             to date.
         state_inverse_dynamics: does the same, kinematics included.
-        derivatives: takes the room for the derivatives of the state; returns a status.
+        derivatives: takes the buffer for the derivatives of the state; returns a status.
         write_q, write_v, write_x, write_point: write a vector into q, v, x or `point`, if it is an array of float64 of
             that shape with values that may stand there, and return True; otherwise nothing is written, and what they
             return is false. With other scalar types they never write.
@@ -184,7 +184,7 @@ def bind_center_of_mass_jacobian(w: Workspace) -> Callable[..., Array]:
 def bind_point_bias(w: Workspace) -> Callable[..., Array]:
     call = w.calls.point_bias = w.bound(
         kernels.point_accelerations, topology=w.topology, position_in=w.position, velocity_in=w.velocity,
-        vdot_in=w.zeros_v, **_places(w), A_WB_W_work=w.room_F, A_out=Result((2, 3)),
+        vdot_in=w.zeros_v, **_places(w), A_WB_W_work=w.F_buffer, A_out=Result((2, 3)),
     )  # fmt: skip
     return call
 
@@ -192,7 +192,7 @@ def bind_point_bias(w: Workspace) -> Callable[..., Array]:
 def bind_point_accelerations(w: Workspace) -> Callable[..., None]:
     call = w.calls.point_accelerations = w.bound(
         kernels.point_accelerations, topology=w.topology, position_in=w.position, velocity_in=w.velocity,
-        vdot_in=w.zeros_v, **_places(w), A_WB_W_work=w.room_F, A_out=Given(np.zeros((2, 3), w.dtype)),
+        vdot_in=w.zeros_v, **_places(w), A_WB_W_work=w.F_buffer, A_out=Given(np.zeros((2, 3), w.dtype)),
     )  # fmt: skip
     return call
 
@@ -258,11 +258,11 @@ def bind_write_point(w: Workspace) -> Callable[[Any], Any]:
     return call
 
 
-def _writing(w: Workspace, room: Array, quaternion_starts: Array) -> Callable[[Any], Any]:
-    """What writes a vector into `room`, if no quaternion of it is zero."""
+def _writing(w: Workspace, buffers: Array, quaternion_starts: Array) -> Callable[[Any], Any]:
+    """What writes a vector into `buffer`, if no quaternion of it is zero."""
     if not w.is_float:
         return _write_nothing
-    return bind(checked_arrays.write_checked, quaternion_starts, room, Given(room, is_checked=True))
+    return bind(checked_arrays.write_checked, quaternion_starts, buffers, Given(buffers, is_checked=True))
 
 
 def _write_nothing(given: Any) -> None:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
 from merganser.framework import LeafSystem
+from merganser.multibody.plant.contact_arrays import ContactModelArrays
 from merganser.multibody.tree import MultibodyTree
 
 __all__ = ["PlantModel"]
@@ -19,9 +25,13 @@ class PlantModel:
     Attributes:
         system, tree, time_step: as given.
         quaternions: where in q quaternions start, and of which joint they are.
-        pitches: which positions are pitch angles, and of which joint they are.
+        pitches: which positions are pitch angles, and of which joint they are; pitch_indices: these positions.
         force_sizes: numbers of bodies and of velocities.
+        contact: trees and limits of contact problems, once it is frozen.
     """
+
+    contact: ContactModelArrays
+    pitch_indices: NDArray[np.int64]
 
     def __init__(self, system: LeafSystem, tree: MultibodyTree, time_step: float) -> None:
         self.system, self.tree, self.time_step = system, tree, time_step
@@ -38,11 +48,18 @@ class PlantModel:
         """Takes over what follows from the finalized tree."""
         tree = self.tree
         self.force_sizes = tree.num_bodies(), tree.num_velocities()
+        self.contact = ContactModelArrays(tree)
         for joint in tree.joints:
             if joint.kind.quaternion_start is not None:
                 self.quaternions[joint.position_start() + joint.kind.quaternion_start] = joint.name()
             if joint.kind.pitch_position is not None:
                 self.pitches[joint.position_start() + joint.kind.pitch_position] = joint.name()
+        self.pitch_indices = np.array(list(self.pitches), dtype=np.int64)
+
+    def moves(self, mobods: NDArray[Any]) -> NDArray[Any]:
+        """Which of some mobods can move, shape as given."""
+        is_mobile: NDArray[Any] = self.contact.tree_of_mobod[mobods] >= 0
+        return is_mobile
 
     def path(self) -> str:
         """The path of the plant in its diagram, for messages."""

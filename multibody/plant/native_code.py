@@ -31,13 +31,13 @@ from merganser.multibody.contact.step_records import Inputs, Model, Part, State,
 from merganser.multibody.plant.contact_arrays import ContactSample, sample_of_step
 from merganser.multibody.plant.drives import Controllers
 from merganser.multibody.plant.plain_sample import Shapes, check_sample, float_sample, plain_sample, sample_of
-from merganser.multibody.plant.step_room import StepRoom, are_compiled
+from merganser.multibody.plant.step_buffers import StepBuffers, are_compiled
 from merganser.multibody.plant.workspace import Workspace
 
 if TYPE_CHECKING:
-    from merganser.multibody.plant.multibody_plant import MultibodyPlant
+    from merganser.multibody.plant.dynamics import PlantDynamics
 
-__all__ = ["NativeDynamics", "SampleBox", "SampleRoom"]
+__all__ = ["NativeDynamics", "SampleBox", "SampleBuffers"]
 
 Array = NDArray[Any]
 
@@ -48,11 +48,11 @@ _NO_PLACE = Placed(0, (0,))
 _CALLS_BETWEEN_LOOKS = 64  # at the disk, whether there is an operation that Python can call
 
 
-class SampleRoom:
+class SampleBuffers:
     """Where the operation leaves what its last step started from and found, and a SampleBox the same of other steps.
 
     Args:
-        plant: finalized.
+        dynamics: of a finalized plant.
         context: of it.
         w: its workspace.
 
@@ -62,10 +62,10 @@ class SampleRoom:
         contact_forces: generalized forces of all contacts, shape [num_v].
     """
 
-    def __init__(self, plant: MultibodyPlant, context: Any, w: Workspace) -> None:
-        x, x_next, u = np.zeros_like(w.x), np.zeros_like(w.x), np.zeros(len(plant._driven_velocities))
+    def __init__(self, dynamics: PlantDynamics, context: Any, w: Workspace) -> None:
+        x, x_next, u = np.zeros_like(w.x), np.zeros_like(w.x), np.zeros(len(dynamics.inputs.driven_velocities))
         self.numbers = Sample(np.zeros(3, np.int64), x, x_next, u, np.zeros_like(w.zeros_F))
-        self.step = StepRoom(plant, context, w, is_native=True)
+        self.step = StepBuffers(dynamics, context, w, is_native=True)
         self.contact_forces = np.zeros(len(w.v))
 
     def count(self) -> int:
@@ -95,7 +95,7 @@ class SampleBox(AbstractValue):
     """The box of a sample, which is a plain tuple there; None before the first step.
 
     As nobody changes a sample, copies of the box share it: that takes 4 us less of every step. In the native plan the
-    operation leaves its samples in a room, from where they are only taken when somebody looks. The room gets those of
+    operation leaves its samples in buffers, from where they are only taken when somebody looks. These get samples of
     other steps too, for the operations of output ports.
 
     Args:
@@ -103,27 +103,27 @@ class SampleBox(AbstractValue):
         shapes: of its arrays, see `sample_of`.
     """
 
-    __slots__ = ("_count", "_room", "_shapes", "_take")
+    __slots__ = ("_buffers", "_count", "_shapes", "_take")
 
     def __init__(self, value: Any, shapes: Shapes) -> None:
         super().__init__(value)
         self._shapes = shapes
-        self._room: SampleRoom | None = None
+        self._buffers: SampleBuffers | None = None
         self._count = 0
-        self._take: Callable[[SampleRoom], Any] | None = None
+        self._take: Callable[[SampleBuffers], Any] | None = None
 
-    def follow(self, room: SampleRoom, take: Callable[[SampleRoom], Any]) -> None:
-        """From now on holds the sample in a room whenever a step was taken there later than the last change of this."""
+    def follow(self, buffers: SampleBuffers, take: Callable[[SampleBuffers], Any]) -> None:
+        """From now on holds the sample in buffers if a step was taken there later than the last change of this."""
         sample = float_sample(self.get_value())
-        self._value, self._room, self._take, self._count = sample, room, take, room.count()
-        room.put(sample)
+        self._value, self._buffers, self._take, self._count = sample, buffers, take, buffers.count()
+        buffers.put(sample)
 
     def get_value(self) -> Any:
         """Returns the sample."""
-        room = self._room
-        if room is not None and room.count() != self._count:
+        buffers = self._buffers
+        if buffers is not None and buffers.count() != self._count:
             assert self._take is not None
-            self._value, self._count = self._take(room), room.count()
+            self._value, self._count = self._take(buffers), buffers.count()
         return self._value
 
     def get_mutable_value(self) -> Any:
@@ -137,11 +137,11 @@ class SampleBox(AbstractValue):
             TypeError: it is no sample of a plant with such coordinates, nor None.
         """
         check_sample(value, self._shapes)
-        if self._room is None:
+        if self._buffers is None:
             self._value = value
             return
-        self._value, self._count = float_sample(value), self._room.count()
-        self._room.put(self._value)
+        self._value, self._count = float_sample(value), self._buffers.count()
+        self._buffers.put(self._value)
 
     def SetFrom(self, other: AbstractValue) -> None:
         """Shares the sample of another box."""
@@ -173,20 +173,24 @@ class NativeDynamics:
 
     operation = ""
 
-    def __init__(self, plant: MultibodyPlant) -> None:
-        self._plant = plant
+    def __init__(self, dynamics: PlantDynamics) -> None:
+        self._dynamics = dynamics
         self.num_calls = 0  # of the dynamics in Python
+        self._sampling: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_plant": self._plant, "num_calls": 0}
+        return {"_dynamics": self._dynamics, "num_calls": 0, "_sampling": self._sampling}
+
+    def sample_for(self, sampling: Any) -> None:
+        """Tells which Sampling (sampling.py) is to have a sample of each step."""
+        self._sampling = sampling
 
     def note_call(self, w: Workspace) -> None:
         """Counts a computation of the dynamics in Python."""
-        plant = self._plant
         if w.is_float:
             if self.num_calls == 0:
-                later_code.want(_STEP if plant.is_discrete() else _DERIVATIVES)
-            later_code.note_call(_WEIGHT_OF_CONTACT if plant._may_touch else 1)
+                later_code.want(_STEP if self._is_discrete() else _DERIVATIVES)
+            later_code.note_call(_WEIGHT_OF_CONTACT if self._may_touch() else 1)
         self.num_calls += 1
 
     def resolve(self, context: Any) -> NativeCode | None:
@@ -194,107 +198,118 @@ class NativeDynamics:
         code = self._prepare(context)
         if code is None:
             return None
-        box, room = self._box_in(context), self.room_of(context)
+        box, buffers = self._box_in(context), self.buffers_of(context)
         settle = None if box is None else box.get_value
-        record = self._record(context, room)
-        return NativeCode(code.load(), (FAILURE, *integers_of(record)), settle, self._check_of(context, room.step))
+        record = self._record(context, buffers)
+        return NativeCode(code.load(), (FAILURE, *integers_of(record)), settle, self._check_of(context, buffers.step))
 
     def has_derivatives(self, context: Any) -> bool:
         """Whether derivatives of a continuous plant are an operation in a Context, or may become one at once."""
         return self._prepare(context) is not None
 
-    def holding_room(self, context: Any) -> SampleRoom | None:
+    def constrained_buffers(self, context: Any) -> SampleBuffers | None:
         """Where the operation leaves what it has held; None if Python may have a part in steps."""
-        return self.room_of(context) if self._prepare(context) is _STEP else None
+        return self.buffers_of(context) if self._prepare(context) is _STEP else None
 
     def _prepare(self, context: Any) -> LaterCode | None:
-        """The operation, with room for what it works on; None if there is none."""
-        plant, w = self._plant, self._plant._workspace(context)
+        """The operation, with buffers for what it works on; None if there is none."""
+        w = self._workspace(context)
         if not (w.is_float and self._is_possible(context)):
             return None
-        code = _STEP if plant.is_discrete() else _DERIVATIVES
+        code = _STEP if self._is_discrete() else _DERIVATIVES
         if not code.is_worth_while():
             return None
-        if self._holds_at_once() and not self._can_hold():
+        if self._constrains_at_once() and not self._can_constrain():
             return None
-        box, room = self._box_in(context), self._room_of(context, w)
+        box, buffers = self._box_in(context), self._buffers_of(context, w)
         if box is not None:
-            box.get_value()  # the room may change now
+            box.get_value()  # the buffers may change now
         controllers = self._controllers(context, w)
-        if room.step.lacks_room():
-            room.step.grow()
-        if not room.step.is_current(controllers):
-            room.step.prepare(controllers)
+        if buffers.step.lacks_capacity():
+            buffers.step.grow()
+        if not buffers.step.is_current(controllers):
+            buffers.step.prepare(controllers)
         if box is not None:
-            self._follow(box, context, room)
-        return code if room.step.is_own_geometry() else None
+            self._follow(box, context, buffers)
+        return code if buffers.step.is_own_geometry() else None
 
     def _controllers(self, context: Any, w: Workspace) -> Controllers:
-        return self._plant._controllers_at_work(w, self._plant._actuators_in(context))
+        inputs = self._dynamics.inputs
+        return inputs.active_controllers(w, inputs.actuators_in(context))
 
     def _box_in(self, context: Any) -> SampleBox | None:
         """The box of the sample in a Context; None if outputs show none."""
-        plant = self._plant
-        if not plant.has_sampled_output_ports():
+        if self._sampling is None or not self._sampling.is_used:
             return None
-        box: SampleBox = context.peek_state().get_abstract_state(plant._sample_state)
+        box: SampleBox = context.peek_state().get_abstract_state(self._sampling.state_index)
         return box
 
-    def _check_of(self, context: Any, step: StepRoom) -> Callable[[], bool]:
+    def _workspace(self, context: Any) -> Workspace:
+        return self._dynamics.views.workspace(context)
+
+    def _is_discrete(self) -> bool:
+        return self._dynamics.model.is_discrete
+
+    def _may_touch(self) -> bool:
+        return self._dynamics.contact_geometry.may_touch
+
+    def _check_of(self, context: Any, step: StepBuffers) -> Callable[[], bool]:
         """What tells whether the operation is still right: one that is made later may have got other arrays."""
-        plant, w, number = self._plant, self._plant._workspace(context), step.num_preparations
-        can_hold = self._can_hold()
+        w, number = self._workspace(context), step.num_preparations
+        can_constrain = self._can_constrain()
 
         def is_current() -> bool:
             is_same = step.num_preparations == number and step.is_current(self._controllers(context, w))
-            return is_same and not step.lacks_room() and (can_hold or w.step_room is None or not self._can_hold())
+            is_as_before = can_constrain or w.step_buffers is None or not self._can_constrain()
+            return is_same and not step.lacks_capacity() and is_as_before
 
-        return is_current if plant.is_discrete() or plant._actuators_in(context).controlled else lambda: True
+        has_controllers = self._dynamics.inputs.actuators_in(context).controlled
+        return is_current if self._is_discrete() or has_controllers else lambda: True
 
-    def _holds_at_once(self) -> bool:
+    def _constrains_at_once(self) -> bool:
         """Whether steps have anything to hold from the beginning, as far as one can see: not only joint limits."""
-        return self._plant.is_discrete() and (self._plant._may_touch or self._plant._has_constraints)
+        return self._is_discrete() and (self._may_touch() or self._dynamics.constraints.has_rows())
 
-    def _can_hold(self) -> bool:
+    def _can_constrain(self) -> bool:
         """Whether the kernels are compiled that hold something, or it pays to compile them."""
-        is_due = self._holds_at_once() and later_code.must_compile_here()
-        return self._plant._can_hold and (is_due or are_compiled(self._plant))
+        is_due = self._constrains_at_once() and later_code.must_compile_here()
+        return self._dynamics.can_constrain and (is_due or are_compiled(self._dynamics))
 
     def _is_possible(self, context: Any) -> bool:
-        plant = self._plant
-        is_python = plant._has_loops or context.has_input(plant._spatial_force_port.get_index())
-        if not plant.is_discrete():
-            is_python = is_python or plant._may_touch or plant._has_constraints
-        elif plant._may_touch:
-            is_python = is_python or not context.has_input(plant._geometry_query_port.get_index())
+        dynamics, inputs = self._dynamics, self._dynamics.inputs
+        is_python = dynamics.has_multipliers or context.has_input(inputs.spatial_force.get_index())
+        if self._may_touch():
+            is_python = is_python or not (
+                self._is_discrete() and context.has_input(inputs.geometry_query.get_index())
+            )
         if is_python:
             return False
-        entry = derivatives_entry(plant)
+        entry = derivatives_entry(dynamics.model.system)
         # While it learns, what it depends on is not known yet.
         return entry is None or not entry.is_learning or entry.was_observed
 
-    def _follow(self, box: SampleBox, context: Any, room: SampleRoom) -> None:
-        """Lets box and room have the same sample from now on."""
-        box.follow(room, lambda room: tuple(self._plant._sample_in(context, room)))
+    def _follow(self, box: SampleBox, context: Any, buffers: SampleBuffers) -> None:
+        """Lets box and buffers have the same sample from now on."""
+        box.follow(buffers, lambda buffers: tuple(self._sampling.sample_in(context, buffers)))
 
-    def sample_room(self, context: Any) -> SampleRoom | None:
+    def sample_buffers_in(self, context: Any) -> SampleBuffers | None:
         """Where the numbers of the sample in a Context stand from now on; None if outputs show none, or no floats."""
-        w, box = self._plant._workspace(context), self._box_in(context)
+        w, box = self._workspace(context), self._box_in(context)
         if box is None or not w.is_float:
             return None
-        room = self._room_of(context, w)
-        self._follow(box, context, room)
-        return room
+        buffers = self._buffers_of(context, w)
+        self._follow(box, context, buffers)
+        return buffers
 
-    def room_of(self, context: Any) -> SampleRoom:
+    def buffers_of(self, context: Any) -> SampleBuffers:
         """What the operation works with in a Context."""
-        return self._room_of(context, self._plant._workspace(context))
+        return self._buffers_of(context, self._workspace(context))
 
-    def _room_of(self, context: Any, w: Workspace) -> SampleRoom:
-        if w.room_for_samples is None:
-            w.room_for_samples = SampleRoom(self._plant, context, w)
-        room: SampleRoom = w.room_for_samples
-        return room
+    def _buffers_of(self, context: Any, w: Workspace) -> SampleBuffers:
+        if w.sample_buffers is None:
+            w.sample_buffers = SampleBuffers(self._dynamics, context, w)
+        buffers: SampleBuffers = w.sample_buffers
+        return buffers
 
     # ------------------------------------------------------------------ derivatives where Python asks for them
 
@@ -306,47 +321,47 @@ class NativeDynamics:
         Returns:
             Whether it has; if not, Python has to do it, which says what is wrong if anything is.
         """
-        plant = self._plant
-        room: StepRoom | None = w.step_room
-        if room is None or context.has_input(plant._port_indices[-1]):
+        inputs = self._dynamics.inputs
+        buffers: StepBuffers | None = w.step_buffers
+        if buffers is None or context.has_input(inputs.spatial_force.get_index()):
             return False
-        call = room.compiled
+        call = buffers.compiled
         may_look = self.num_calls % _CALLS_BETWEEN_LOOKS == 0
         if call is None and not (may_look and _DERIVATIVES.is_there() and self._is_possible(context)):
             return False
-        table, read = plant._actuators_in(context), context.read_input
-        room = plant._step_room(context, w, table)
-        values = [read(index) for index in plant._vector_ports]
-        if call is None or not call.is_for(room, values):
-            inputs = plant._read_inputs(context, w, table)
-            call = room.compiled = _CompiledDerivatives(self._compiled_model(room), room, inputs, values, w)
-        return call.run(room, result)
+        table, read = inputs.actuators_in(context), context.read_input
+        buffers = self._dynamics.step_buffers(context, w, table)
+        values = [read(index) for index in inputs.of_vectors]
+        if call is None or not call.is_for(buffers, values):
+            given = inputs.read(context, w, table)
+            call = buffers.compiled = _CompiledDerivatives(self._compiled_model(buffers), buffers, given, values, w)
+        return call.run(buffers, result)
 
     # ------------------------------------------------------------------ what the operation is told
 
-    def _record(self, context: Any, room: SampleRoom) -> StepRecord | DerivativesRecord:
-        """All that the operation works on: arrays of the room, and places in the Context."""
-        plant, step = self._plant, room.step
-        num_q, num_v = plant.num_positions(), plant.num_velocities()
-        place = DiscreteStateOf(0) if plant.is_discrete() else CONTINUOUS_STATE
-        result = Placed(NextDiscreteStateOf(0) if plant.is_discrete() else OUTPUT, (num_q + num_v,))
+    def _record(self, context: Any, buffers: SampleBuffers) -> StepRecord | DerivativesRecord:
+        """All that the operation works on: arrays of the buffers, and places in the Context."""
+        tree, step, is_discrete = self._dynamics.model.tree, buffers.step, self._is_discrete()
+        num_q, num_v = tree.num_positions(), tree.num_velocities()
+        place = DiscreteStateOf(0) if is_discrete else CONTINUOUS_STATE
+        result = Placed(NextDiscreteStateOf(0) if is_discrete else OUTPUT, (num_q + num_v,))
         x = Placed(place, (num_q + num_v,)), Placed(place, (num_q,)), Placed(place, (num_v,), num_q)
         given = self._model(step), State(*x), self._inputs(context), step.work
-        if not plant.is_discrete():
+        if not is_discrete:
             return DerivativesRecord(*given, step.results[0].position, result)
-        return StepRecord(*given, tuple(out._replace(x_next=result) for out in step.results), room.numbers)
+        return StepRecord(*given, tuple(out._replace(x_next=result) for out in step.results), buffers.numbers)
 
-    def _model(self, step: StepRoom) -> Model:
-        plant, model = self._plant, self._compiled_model(step)
+    def _model(self, step: StepBuffers) -> Model:
+        views, model = self._dynamics.views, self._compiled_model(step)
         return model._replace(
-            parameters=Placed(ParameterOf(plant._parameter_group), model.parameters.shape),
-            gravity=Placed(ParameterOf(plant._gravity_group), (3,)),
-            constants=Placed(ParameterOf(plant._constant_group), model.constants.shape),
+            parameters=Placed(ParameterOf(views.parameter_group), model.parameters.shape),
+            gravity=Placed(ParameterOf(views.gravity_group), (3,)),
+            constants=Placed(ParameterOf(views.constant_group), model.constants.shape),
         )
 
-    def _compiled_model(self, step: StepRoom) -> Model:
+    def _compiled_model(self, step: StepBuffers) -> Model:
         """The model with the addresses of all kernels that are needed."""
-        calls, is_complete = step.calls(), self._can_hold()
+        calls, is_complete = step.calls(), self._can_constrain()
         if not is_complete:
             calls = {name: call for name, call in calls.items() if name not in ("start_step", "solve")}
         addresses = {name: kernel_address(kernel, *given) for name, (kernel, given) in calls.items()}
@@ -356,19 +371,17 @@ class NativeDynamics:
         )
 
     def _inputs(self, context: Any) -> Inputs:
-        """Where the inputs stand, see PlantInputs._read_inputs()."""
-        plant, w = self._plant, self._plant._workspace(context)
-        table = plant._actuators_in(context)
-        if plant._has_actuators:
-            plant._log_undriven(context, table)
-        inputs = plant._tree.coordinates.inputs
-        of_instances = [(inputs[i], self._place(context, port)) for i, port in plant._driven_instances]
-        desired = [(of, self._place(context, plant._desired_state_ports[i])) for i, of in table.controlled.items()]
+        """Where the inputs stand, see InputPorts.read()."""
+        ports, w = self._dynamics.inputs, self._workspace(context)
+        table, inputs = ports.actuators_in(context), self._dynamics.model.tree.coordinates.inputs
+        ports.log_undriven(context, table)
+        of_instances = [(inputs[i], self._place(context, port)) for i, port in ports.driven_instances]
+        desired = [(of, self._place(context, ports.desired_states[i])) for i, of in table.controlled.items()]
         return Inputs(
-            self._place(context, plant._actuation_port),
+            self._place(context, ports.actuation),
             tuple(Part(of, place) for of, place in of_instances if place is not _NO_PLACE),
             tuple(Part(of, place) for of, place in desired),
-            self._place(context, plant._generalized_force_port),
+            self._place(context, ports.generalized_force),
             w.zeros_F,
         )
 
@@ -382,13 +395,13 @@ class _CompiledDerivatives:
 
     Args:
         model: with addresses of kernels.
-        room: of the arrays.
+        buffers: of the arrays.
         inputs: what comes through the ports.
         values: the vectors that these are made of, None for ports that are not connected.
         w: workspace of the Context.
     """
 
-    def __init__(self, model: Model, room: StepRoom, inputs: Inputs, values: list[Any], w: Workspace) -> None:
+    def __init__(self, model: Model, buffers: StepBuffers, inputs: Inputs, values: list[Any], w: Workspace) -> None:
         flat = w.store.flat
 
         def placed(array: Array) -> Placed:
@@ -401,25 +414,25 @@ class _CompiledDerivatives:
         changes: dict[str, Any] = in_context | {"constants": placed(model.constants)}
         model = model._replace(**changes)
         known = Inputs(placed(inputs.u), parts(inputs.parts), parts(inputs.desired), placed(inputs.tau), inputs.F_Bo_W)
-        self._xdot = room.results[0].x_next
-        state = State(*map(placed, room.state))
-        record = DerivativesRecord(model, state, known, room.work, w.position, placed(self._xdot))
+        self._xdot = buffers.results[0].x_next
+        state = State(*map(placed, buffers.state))
+        record = DerivativesRecord(model, state, known, buffers.work, w.position, placed(self._xdot))
         self._failure = np.zeros(1, np.int64)
         self._integers = np.array([address_of_array(self._failure), *integers_of(record)], np.int64)
-        self._number, self._values, self._kept = room.num_preparations, values, (inputs, record, flat)
+        self._number, self._values, self._kept = buffers.num_preparations, values, (inputs, record, flat)
         self._run = caller_of(_DERIVATIVES.load(), flat, self._integers)
         self._F_applied = w.F_applied if len(model.elements) else w.zeros_F
 
-    def is_for(self, room: StepRoom, values: list[Any]) -> bool:
-        """Whether the records are still those of the room, and these the vectors that come through the ports."""
-        return self._number == room.num_preparations and values == self._values
+    def is_for(self, buffers: StepBuffers, values: list[Any]) -> bool:
+        """Whether the records are still those of the buffers, and these the vectors that come through the ports."""
+        return self._number == buffers.num_preparations and values == self._values
 
-    def run(self, room: StepRoom, result: Array) -> bool:
+    def run(self, buffers: StepBuffers, result: Array) -> bool:
         """Computes the derivatives; returns whether there are any."""
         self._run()
         if self._failure.item(0):
             self._failure[0] = 0
             return False
         result[:] = self._xdot
-        room.F_applied, room.sample = self._F_applied, None
+        buffers.F_applied, buffers.sample = self._F_applied, None
         return True

@@ -1,7 +1,7 @@
 """Vector output ports of a plant in the native plan: they copy the state, the derivatives or the last step's sample.
 
-A sampled step leaves its numbers in a SampleRoom (native_code.py), whoever makes it: the operation, or Python by way of
-the SampleBox. So an output is a copy of these numbers, also where Python makes some of the steps.
+A sampled step leaves its numbers in SampleBuffers (native_code.py), whoever makes it: the operation, or Python by way
+of the SampleBox. So an output is a copy of these numbers, also where Python makes some of the steps.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from merganser.framework.primitives.discrete_derivative import difference_quotie
 from merganser.multibody.contact.step_operation import ContactForcesRecord
 
 if TYPE_CHECKING:
+    from merganser.multibody.plant.dynamics import PlantDynamics
     from merganser.multibody.plant.multibody_plant import MultibodyPlant
 
 __all__ = ["NativeAcceleration", "NativeContactForces", "NativeNetActuation", "NativePart", "NativeStatePort"]
@@ -85,19 +86,25 @@ class NativePart:
 
 
 class _NativeOutput:
-    """Output ports that follow from forces: of the last step, or of a continuous plant."""
+    """Output ports that follow from forces: of the last step, or of a continuous plant.
+
+    Args:
+        plant: with the ports.
+        dynamics: of it.
+    """
 
     operation = ""
 
-    def __init__(self, plant: MultibodyPlant) -> None:
-        self._plant = plant
+    def __init__(self, plant: MultibodyPlant, dynamics: PlantDynamics) -> None:
+        self._plant, self._native = plant, dynamics.native
+        self._geometry = dynamics.contact_geometry
 
     def _derivatives(self, context: Any) -> Any:
         """The slot of the derivatives of a continuous plant; None if they are no operation of its, or there are none.
 
         A class that is derived from it may compute others.
         """
-        entry, dynamics = derivatives_entry(self._plant), self._plant._native_dynamics
+        entry, dynamics = derivatives_entry(self._plant), self._native
         if entry is None or entry.native is not dynamics or not dynamics.has_derivatives(context):
             return None
         return context.slots[entry.cache_index()]
@@ -114,10 +121,10 @@ class NativeAcceleration(_NativeOutput):
         if not plant.is_discrete():
             slot = self._derivatives(context)
             return slot and NativeCode(copy.operation("ww"), (ValueOf(slot), num_q, num_v, *result), sources=(slot,))
-        room = plant._native_dynamics.sample_room(context)
-        if room is None:
+        buffers = self._native.sample_buffers_in(context)
+        if buffers is None:
             return None
-        v, v_next = (_place_of(context, x[num_q:]) for x in (room.numbers.x, room.numbers.x_next))
+        v, v_next = (_place_of(context, x[num_q:]) for x in (buffers.numbers.x, buffers.numbers.x_next))
         h = np.array([plant.time_step()])
         code = (v_next, 0, num_v, v, 0, num_v, h, *result)
         return NativeCode(difference_quotient.operation("wwfw"), code, sources=(), reads_abstract_state=True)
@@ -131,13 +138,13 @@ class NativeNetActuation(_NativeOutput):
         plant = self._plant
         if not plant.is_discrete():  # the operation of the derivatives leaves it there, and no other computation
             slot = self._derivatives(context)
-            u = plant._native_dynamics.room_of(context).step.actuation()
+            u = self._native.buffers_of(context).step.actuation()
             code = (len(u), _place_of(context, u), OUTPUT)
             return slot and NativeCode("copy", code, unasked=(slot,), sources=(slot,))
-        room = plant._native_dynamics.sample_room(context)
-        if room is None:
+        buffers = self._native.sample_buffers_in(context)
+        if buffers is None:
             return None
-        code = (len(room.numbers.u), _place_of(context, room.numbers.u), OUTPUT)
+        code = (len(buffers.numbers.u), _place_of(context, buffers.numbers.u), OUTPUT)
         return NativeCode("copy", code, sources=(), reads_abstract_state=True)
 
 
@@ -147,18 +154,18 @@ class NativeContactForces(_NativeOutput):
     def resolve(self, context: Any) -> NativeCode | None:
         """The operation; None if Python has a part in finding the contacts."""
         plant = self._plant
-        if not plant._may_touch:
+        if not self._geometry.may_touch:
             n = plant.num_velocities()
             return NativeCode(copy.operation("cw"), (np.zeros(n), n, OUTPUT, 0, n), sources=())
-        room = plant._native_dynamics.holding_room(context) if plant.has_sampled_output_ports() else None
-        if room is None or not _CONTACT_FORCES.is_worth_while():
+        buffers = self._native.constrained_buffers(context) if plant.has_sampled_output_ports() else None
+        if buffers is None or not _CONTACT_FORCES.is_worth_while():
             return None
         record = ContactForcesRecord(
-            plant.time_step(), room.numbers.counts, room.step.model.contact.trees.trees,
-            tuple(out._replace(x_next=Placed(0, (0,))) for out in room.step.results), room.contact_forces,
-            Placed(OUTPUT, room.contact_forces.shape),
+            plant.time_step(), buffers.numbers.counts, buffers.step.model.contact.trees.trees,
+            tuple(out._replace(x_next=Placed(0, (0,))) for out in buffers.step.results), buffers.contact_forces,
+            Placed(OUTPUT, buffers.contact_forces.shape),
         )  # fmt: skip
-        step, number = room.step, room.step.num_preparations
+        step, number = buffers.step, buffers.step.num_preparations
         return NativeCode(
             _CONTACT_FORCES.load(), integers_of(record), None, lambda: step.num_preparations == number, sources=(),
             reads_abstract_state=True,

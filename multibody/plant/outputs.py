@@ -30,7 +30,7 @@ from merganser.multibody.plant.native_outputs import (
     NativePart,
     NativeStatePort,
 )
-from merganser.multibody.plant.sampling import PlantSampling
+from merganser.multibody.plant.sampling import Sampling
 from merganser.multibody.plant.state_views import StateViews
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import ModelInstanceIndex
@@ -79,13 +79,14 @@ class OutputPorts:
         views: StateViews,
         kinematics: PlantKinematics,
         geometry: GeometryRegistration,
-        results: PlantSampling,
+        results: Sampling,
     ) -> None:
         self._model, self._tree, self._system = model, model.tree, model.system
         self._views, self._kinematics, self._geometry, self._results = views, kinematics, geometry, results
         self.geometry_pose_port = self._system.DeclareAbstractOutputPort(
             "geometry_pose", _allocate_geometry_poses, self._calc_geometry_pose, {self._system.configuration_ticket()}
         )
+        geometry.pose_port = self.geometry_pose_port
 
     def declare(self) -> None:
         """Declares the ports whose sizes are known once the plant is finalized."""
@@ -107,7 +108,7 @@ class OutputPorts:
         self._declare_dynamics_ports()
         self._contact_results_port = self._system.DeclareAbstractOutputPort(
             "contact_results", lambda: Value(ContactResults(plant)), self._calc_contact_results,
-            {self._results._sample_entry.ticket(), self._results._contacts_entry.ticket()},
+            {self._results.sample_entry.ticket(), self._results.contacts_entry.ticket()},
         )  # fmt: skip
         for port in (
             self._body_poses_port, self._body_velocities_port, self._body_accelerations_port,
@@ -135,9 +136,9 @@ class OutputPorts:
         self._moving_frame_ids = [frame for _, frame in moving]
 
     def _declare_dynamics_ports(self) -> None:
-        tree, plant = self._tree, cast("MultibodyPlant", self._system)
-        bodies = {self._results._body_dynamics_entry.ticket()}
-        of_forces = {self._results._sample_entry.ticket()}
+        tree, plant, dynamics = self._tree, cast("MultibodyPlant", self._system), self._results.dynamics
+        bodies = {self._results.body_dynamics_entry.ticket()}
+        of_forces = {self._results.sample_entry.ticket()}
         if self._model.time_step == 0.0:  # from which the operations take what they give
             of_forces.add(self._system.xcdot_ticket())
         self._body_accelerations_port = self._system.DeclareAbstractOutputPort(
@@ -146,16 +147,16 @@ class OutputPorts:
         self._acceleration_port = self._system.DeclareVectorOutputPort(
             "generalized_acceleration", tree.num_velocities(), self._calc_acceleration, of_forces
         )
-        self._acceleration_port.cache_entry().use_native(NativeAcceleration(plant))
+        self._acceleration_port.cache_entry().use_native(NativeAcceleration(plant, dynamics))
         self._net_actuation_port = self._system.DeclareVectorOutputPort(
             "net_actuation", tree.num_actuated_dofs(), self._calc_net_actuation, of_forces
         )
-        self._net_actuation_port.cache_entry().use_native(NativeNetActuation(plant))
+        self._net_actuation_port.cache_entry().use_native(NativeNetActuation(plant, dynamics))
         self._contact_forces_entry = declare_vector_entry(
             self._system, "generalized contact forces", BasicVector(tree.num_velocities()), self._calc_contact_forces,
-            {self._results._contacts_entry.ticket()},
+            {self._results.contacts_entry.ticket()},
         )  # fmt: skip
-        self._contact_forces_entry.use_native(NativeContactForces(plant))
+        self._contact_forces_entry.use_native(NativeContactForces(plant, dynamics))
         self._reaction_forces_port = self._system.DeclareAbstractOutputPort(
             "reaction_forces", self._allocate_reaction_forces, self._calc_reaction_forces, bodies
         )
@@ -243,24 +244,24 @@ class OutputPorts:
         output.get_mutable_value()[:] = self._views.workspace(context).x[indices]
 
     def _calc_acceleration(self, context: Any, output: BasicVector) -> None:
-        output.get_mutable_value()[:] = self._results._eval_vdot(context)
+        output.get_mutable_value()[:] = self._results.eval_vdot(context)
 
     def _calc_net_actuation(self, context: Any, output: BasicVector) -> None:
-        output.get_mutable_value()[:] = self._results._eval_net_actuation(context)
+        output.get_mutable_value()[:] = self._results.eval_net_actuation(context)
 
     def _calc_contact_results(self, context: Any, output: AbstractValue) -> None:
         plant = cast("MultibodyPlant", self._system)
-        output.set_value(ContactResults(plant, self._results._eval_contacts(context)))
+        output.set_value(ContactResults(plant, self._results.eval_contacts(context)))
 
     def _calc_contact_forces(self, context: Any, output: BasicVector) -> None:
-        contacts = self._results._eval_contacts(context)
+        contacts = self._results.eval_contacts(context)
         output.get_mutable_value()[:] = 0.0 if contacts is None else contacts.tau
 
     def _allocate_body_accelerations(self) -> Value:
         return Value([SpatialAcceleration.Zero() for _ in range(self._tree.num_bodies())])
 
     def _calc_body_accelerations(self, context: Any, output: AbstractValue) -> None:
-        bodies = self._results._eval_body_dynamics(context)
+        bodies = self._results.eval_body_dynamics(context)
         if bodies is None:
             output.SetFrom(self._allocate_body_accelerations())
         else:
@@ -271,11 +272,11 @@ class OutputPorts:
         return Value([SpatialForce.Zero() for _ in self._tree.joints])
 
     def _calc_reaction_forces(self, context: Any, output: AbstractValue) -> None:
-        bodies = self._results._eval_body_dynamics(context)
+        bodies = self._results.eval_body_dynamics(context)
         if bodies is None:
             output.SetFrom(self._allocate_reaction_forces())
         else:
-            output.set_value(list(map(SpatialForce._from_coeffs, self._results._reaction_forces_of(context, bodies))))
+            output.set_value(list(map(SpatialForce._from_coeffs, self._results.reaction_forces_of(context, bodies))))
 
     def _allocate_body_poses(self) -> Value:
         return Value([RigidTransform()] * self._tree.num_bodies())
@@ -296,8 +297,8 @@ class OutputPorts:
         w = self._kinematics.eval_poses(context)  # which refuses a plant that is not finalized
         poses: FramePoseVector = output.get_mutable_value()
         if w.is_float:
-            room, write = w.frame_poses
-            if room is None or poses.poses() is not room:
+            buffers, write = w.frame_poses
+            if buffers is None or poses.poses() is not buffers:
                 write = self._bind_frame_poses(w, poses)
             write()
             return

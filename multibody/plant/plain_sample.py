@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 
 from merganser.framework.core.plain_values import Loading
 from merganser.framework.core.scalars import cast_array
+from merganser.geometry.hydroelastic.face_columns import FACE_NUMBERS
+from merganser.geometry.hydroelastic.polygons import MOST_CORNERS
 from merganser.geometry.ids import GeometryId
 from merganser.geometry.proximity.layout import contact_dtype
-from merganser.multibody.plant.contact_arrays import NUM_FORCE_VALUES, ContactSample
+from merganser.multibody.plant.contact_arrays import NUM_FORCE_VALUES, ContactSample, SurfaceSample
 
 __all__ = ["check_sample", "float_sample", "plain_sample", "sample_of"]
 
@@ -47,9 +49,12 @@ def float_sample(record: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
         return record
     *arrays, contacts = record
     if contacts is not None:
-        given = contacts.forces, contacts.tau, contacts.tau_joints
-        forces, tau, tau_joints = (cast_array(array, float) for array in given)
-        contacts = contacts._replace(forces=forces, tau=tau, tau_joints=tau_joints)
+        names = "forces", "tau", "tau_joints", "row_forces"
+        contacts = contacts._replace(**{name: cast_array(getattr(contacts, name), float) for name in names})
+        if contacts.surfaces is not None:
+            of_surfaces = "corners", "faces", "forces"
+            values = {name: cast_array(getattr(contacts.surfaces, name), float) for name in of_surfaces}
+            contacts = contacts._replace(surfaces=contacts.surfaces._replace(**values))
     return (*(cast_array(array, float) for array in arrays), contacts)
 
 
@@ -60,7 +65,8 @@ def plain_sample(record: tuple[Any, ...] | None) -> list[Any] | None:
     *arrays, contacts = record
     if contacts is None:
         return [*arrays, None]
-    return [*arrays, list(contacts._replace(contacts=contacts.contacts.tobytes()))]
+    surfaces = None if contacts.surfaces is None else list(contacts.surfaces)
+    return [*arrays, list(contacts._replace(contacts=contacts.contacts.tobytes(), surfaces=surfaces))]
 
 
 def sample_of(plain: Any, shapes: Shapes, loading: Loading) -> tuple[Any, ...] | None:
@@ -86,7 +92,7 @@ def sample_of(plain: Any, shapes: Shapes, loading: Loading) -> tuple[Any, ...] |
         _check(array, shape, *scalars)
     if contacts is None:
         return (*arrays, None)
-    ids, bodies, geometries, records, forces, tau, tau_joints, statistics = contacts
+    ids, bodies, geometries, records, forces, tau, tau_joints, row_forces, statistics, surfaces = contacts
     if not (isinstance(ids, list) and all(isinstance(id, GeometryId) for id in ids)):
         raise TypeError("a sample lists the identifiers of geometries")
     found: Array = np.frombuffer(records, contact_dtype).copy()
@@ -97,10 +103,31 @@ def sample_of(plain: Any, shapes: Shapes, loading: Loading) -> tuple[Any, ...] |
     _check(forces, (len(found), NUM_FORCE_VALUES), *scalars)
     for forces_of_joints in (tau, tau_joints):
         _check(forces_of_joints, shape_of_tau, *scalars)
+    _check(row_forces, (len(row_forces), 6), *scalars)
     if not isinstance(statistics, (tuple, type(None))):
         raise TypeError("the statistics of a step are a tuple")
-    sample = ContactSample(ids, bodies, geometries, found, forces, tau, tau_joints, statistics)
+    of_surfaces = None if surfaces is None else _surfaces_of(surfaces, len(ids), scalars)
+    sample = ContactSample(ids, bodies, geometries, found, forces, tau, tau_joints, row_forces, statistics, of_surfaces)
     return (*arrays, sample)
+
+
+def _surfaces_of(plain: list[Any], num_geometries: int, scalars: tuple[Any, ...]) -> SurfaceSample:
+    """The contact surfaces of a sample; errors as above."""
+    pairs, corners, faces, owners, sources, forces, is_triangle, is_compliant = plain
+    integer = np.dtype(np.int64)
+    _check(pairs, (len(pairs), 2), integer)
+    _check(faces, (len(faces), FACE_NUMBERS), *scalars)
+    _check(corners, (len(faces), MOST_CORNERS, 4), *scalars)
+    _check(owners, (len(faces), 4), integer)
+    _check(sources, (len(sources),), integer)
+    _check(forces, (len(sources), NUM_FORCE_VALUES), *scalars)
+    _check(is_compliant, (num_geometries,), np.dtype(np.bool_))
+    for indices, size in ((pairs, num_geometries), (owners[:, 0], len(pairs)), (sources, len(faces))):
+        if indices.size and not 0 <= indices.min() <= indices.max() < size:
+            raise ValueError(f"an index of its contact surfaces is none of {size}")
+    if owners.size and not 3 <= owners[:, 1].min() <= owners[:, 1].max() <= MOST_CORNERS:
+        raise ValueError(f"a face has not 3 to {MOST_CORNERS} corners")
+    return SurfaceSample(pairs, corners, faces, owners, sources, forces, bool(is_triangle), is_compliant)
 
 
 def _check(array: Any, shape: tuple[int, ...], *dtypes: Any) -> None:

@@ -53,7 +53,7 @@ class PositionRules:
         self._position = np.zeros(num_mobods, layout.position_dtype())
         self._scratch = np.zeros(num_mobods, layout.scratch_dtype())
         self._composites = np.zeros(num_mobods, composite_dtype())
-        self._room = np.zeros((6, model.num_v))
+        self._buffers = np.zeros((6, model.num_v))
         self._positions: Numbers | None = None
         self._D_s: Array | None = None
         self._first_column: int | None = None  # see _identity_column(); -1 if nobody has asked yet
@@ -132,7 +132,7 @@ class PositionRules:
         M, dM = np.zeros((num_v, num_v)), np.zeros((num_v * num_v, self._num_columns()))
         model.call(
             kernels.mass_matrix_derivatives, model.topology, model.parameters, self._position,
-            self._identity_column() or 0, self._composites, self._room, M, dM,
+            self._identity_column() or 0, self._composites, self._buffers, M, dM,
         )  # fmt: skip
         return merge_numbers(M, self._by_variables(dM))
 

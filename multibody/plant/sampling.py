@@ -12,13 +12,14 @@ from merganser.framework import CacheEntry, ValueProducer
 from merganser.framework.core.inside import use_native_event
 from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
-from merganser.multibody.plant.actuation import PlantInputs
 from merganser.multibody.plant.contact_arrays import ContactSample
-from merganser.multibody.plant.native_code import NativeDynamics, SampleBox, SampleRoom
+from merganser.multibody.plant.dynamics import PlantDynamics
+from merganser.multibody.plant.model import PlantModel
+from merganser.multibody.plant.native_code import SampleBox, SampleBuffers
 from merganser.multibody.plant.plain_sample import float_sample
-from merganser.multibody.plant.workspace import Workspace
+from merganser.multibody.plant.state_views import StateViews
 
-__all__ = ["BodyDynamics", "DynamicsSample", "PlantSampling"]
+__all__ = ["BodyDynamics", "DynamicsSample", "Sampling"]
 
 Array = NDArray[Any]
 
@@ -69,201 +70,207 @@ class JointArrays(NamedTuple):
     X_FJc: Array
 
 
-class PlantSampling(PlantInputs):
+class Sampling:
     """Discrete updates with or without a sample, and dynamics for output ports.
 
     With sampling, the default of discrete plants, a step is an unrestricted update, that also stores a DynamicsSample
     in the abstract state, and output ports show that. Without, it is a discrete update, and output ports compute the
     dynamics from what state and inputs are at the moment, as those of continuous plants do.
+
+    Args:
+        model, views, dynamics: of the plant.
+
+    Attributes:
+        dynamics: as given.
+        is_used: whether output ports that follow from forces change at steps only.
+        state_index: of the abstract state with the sample.
+        sample_entry, contacts_entry, body_dynamics_entry: what output ports depend on.
     """
 
-    _use_sampled_output_ports: bool
-    _sample_state: int  # index of the abstract state
-    _sample_entry: CacheEntry
-    _body_dynamics_entry: CacheEntry
+    state_index: int
+    sample_entry: CacheEntry
+    contacts_entry: CacheEntry
+    body_dynamics_entry: CacheEntry
     _body_dynamics_now_entry: CacheEntry
-    _contacts_entry: CacheEntry
     _constant_parameters_entry: CacheEntry
-    _native_dynamics: NativeDynamics
 
-    def SetUseSampledOutputPorts(self, use_sampled_output_ports: bool) -> None:
-        """Chooses whether output ports that follow from forces show the last step of a discrete plant, or the moment.
+    def __init__(self, model: PlantModel, views: StateViews, dynamics: PlantDynamics) -> None:
+        self._model, self._tree, self._system = model, model.tree, model.system
+        self._views, self.dynamics = views, dynamics
+        dynamics.native.sample_for(self)
+        self.is_used = model.is_discrete
 
-        Raises:
-            RuntimeError: the plant is finalized already, or sampling is asked of a continuous plant.
-        """
-        if self.is_finalized():
+    def set_use(self, use_sampled_output_ports: bool) -> None:
+        """Chooses whether output ports that follow from forces show the last step, or the moment."""
+        if self._tree.is_finalized():
             raise RuntimeError(
-                f"SetUseSampledOutputPorts(): plant '{self.GetSystemPathname()}' is finalized already. Call it before "
+                f"SetUseSampledOutputPorts(): plant '{self._model.path()}' is finalized already. Call it before "
                 "Finalize()."
             )
-        if use_sampled_output_ports and self._time_step == 0.0:
+        if use_sampled_output_ports and self._model.time_step == 0.0:
             raise RuntimeError(
-                f"SetUseSampledOutputPorts(True): plant '{self.GetSystemPathname()}' is continuous, so that there are "
+                f"SetUseSampledOutputPorts(True): plant '{self._model.path()}' is continuous, so that there are "
                 "no steps to sample. Give it a time step, or leave its ports live."
             )
-        self._use_sampled_output_ports = bool(use_sampled_output_ports)
-
-    def has_sampled_output_ports(self) -> bool:
-        """Returns whether output ports that follow from forces change at steps only; False for a continuous plant."""
-        return self._use_sampled_output_ports
+        self.is_used = bool(use_sampled_output_ports)
 
     # ------------------------------------------------------------------ the discrete update
 
-    def _declare_updates(self, num_numbers: int) -> None:
+    def declare_updates(self, num_numbers: int) -> None:
         """Declares the periodic and forced update of a discrete plant, and the state of its sample.
 
         Args:
             num_numbers: of the parameter records.
         """
-        if not self._use_sampled_output_ports:
-            self.DeclarePeriodicDiscreteUpdateEvent(self._time_step, 0.0, self._calc_step)
-            use_native_event(self, self._native_dynamics)
-            self.DeclareForcedDiscreteUpdateEvent(self._calc_step)
+        if not self.is_used:
+            self._system.DeclarePeriodicDiscreteUpdateEvent(self._model.time_step, 0.0, self._calc_step)
+            use_native_event(self._system, self.dynamics.native)
+            self._system.DeclareForcedDiscreteUpdateEvent(self._calc_step)
             return
         tree = self._tree
         x = (tree.num_positions() + tree.num_velocities(),)
         forces = (tree.num_actuated_dofs(),), (len(tree.topology), 6)
         shapes = (x, x, *forces, (num_numbers,), (3,), (tree.num_velocities(),))
-        self._sample_state = self.DeclareAbstractState(SampleBox(None, shapes))
-        self.DeclarePeriodicUnrestrictedUpdateEvent(self._time_step, 0.0, self._calc_sampled_step)
-        use_native_event(self, self._native_dynamics)
-        self.DeclareForcedUnrestrictedUpdateEvent(self._calc_sampled_step)
+        self.state_index = self._system.DeclareAbstractState(SampleBox(None, shapes))
+        self._system.DeclarePeriodicUnrestrictedUpdateEvent(self._model.time_step, 0.0, self._calc_sampled_step)
+        use_native_event(self._system, self.dynamics.native)
+        self._system.DeclareForcedUnrestrictedUpdateEvent(self._calc_sampled_step)
 
     def _calc_step(self, context: Any, discrete_state: Any) -> None:
         """Computes the state one time step later: semi-implicit Euler, joint damping and PD control implicit."""
-        self._advance(context, discrete_state.get_mutable_value())
+        self.dynamics.advance(context, discrete_state.get_mutable_value())
 
     def _calc_sampled_step(self, context: Any, state: Any) -> None:
         """Computes the state one time step later, and stores what the dynamics were."""
-        sample = self._take_sample(context, state.get_mutable_discrete_state(0).get_mutable_value())
-        state.get_mutable_abstract_state(self._sample_state).set_value(tuple(sample))
+        sample = self.take_sample(context, state.get_mutable_discrete_state(0).get_mutable_value())
+        state.get_mutable_abstract_state(self.state_index).set_value(tuple(sample))
 
-    def _advance(self, context: Any, result: Any) -> Workspace:
-        """Computes the derivatives of the state, or the state one step later, into `result`; shape as the state."""
-        raise NotImplementedError
-
-    def _take_sample(self, context: Any, result: Array) -> DynamicsSample:
-        """Does what _advance() does, and puts it on record; what follows from that is left to who asks for it."""
-        w = self._advance(context, result)
-        if self._time_step == 0.0 and w.held is not None:
-            F_applied = w.held.F.copy()
+    def take_sample(self, context: Any, result: Array) -> DynamicsSample:
+        """Does what advance() does, and puts it on record; what follows from that is left to who asks for it."""
+        w = self.dynamics.advance(context, result)
+        if self._model.time_step == 0.0 and w.constraint_arrays is not None:
+            F_applied = w.constraint_arrays.F.copy()
         else:
-            F_applied = w.step_room.F_applied
+            F_applied = w.step_buffers.F_applied
             F_applied = F_applied if F_applied is w.zeros_F else F_applied.copy()
         parameters, gravity = context.read_entry(self._constant_parameters_entry.cache_index()).value.get_value()
-        contacts: ContactSample | None = w.step_room.sample
-        if contacts is not None and self._time_step > 0.0:
-            F_applied = w.step_room.F_Bo_W.copy()
-        x, x_next, u = w.x.copy(), result.copy(), w.step_room.actuation().copy()
+        contacts: ContactSample | None = w.step_buffers.sample
+        if contacts is not None and self._model.time_step > 0.0:
+            F_applied = w.step_buffers.F_Bo_W.copy()
+        x, x_next, u = w.x.copy(), result.copy(), w.step_buffers.actuation().copy()
         return DynamicsSample(x, x_next, u, F_applied, parameters, gravity, contacts)
 
-    def _sample_in(self, context: Any, room: SampleRoom) -> DynamicsSample:
+    def sample_in(self, context: Any, buffers: SampleBuffers) -> DynamicsSample:
         """The sample that the operation of the native plan has left."""
-        numbers = room.numbers
+        numbers = buffers.numbers
         parameters, gravity = context.read_entry(self._constant_parameters_entry.cache_index()).value.get_value()
-        contacts, F_applied = room.take_contacts(self._workspace(context))
+        contacts, F_applied = buffers.take_contacts(self._views.workspace(context))
         x, result, u = numbers.x.copy(), numbers.x_next.copy(), numbers.u.copy()
         return DynamicsSample(x, result, u, F_applied, parameters, gravity, contacts)
 
     # ------------------------------------------------------------------ cache entries of the output ports
 
-    def _declare_dynamics_entries(self) -> None:
+    def declare_entries(self) -> None:
         """Declares, between the update and the output ports, the sample and what follows from it."""
-        room = type(None)
-        self._constant_parameters_entry = self.DeclareCacheEntry(
-            "copy of the parameters", ValueProducer(room, self._copy_parameters), {self.pn_ticket()}
+        system, nothing = self._system, type(None)
+        self._constant_parameters_entry = self._system.DeclareCacheEntry(
+            "copy of the parameters", ValueProducer(nothing, self._copy_parameters), {system.pn_ticket()}
         )
         # pydrake's ports depend on all inputs, too; so there are the same algebraic loops.
-        live = {self.all_state_ticket(), self.all_parameters_ticket(), self.all_input_ports_ticket()}
-        sources = {self.xa_ticket()} if self._use_sampled_output_ports else live
-        self._sample_entry = self.DeclareCacheEntry("dynamics", ValueProducer(room, self._calc_sample), sources)
-        now = {self.q_ticket(), self.v_ticket(), self.pn_ticket(), self._geometry_query_port.ticket()}
-        of_contacts = now if self._time_step == 0.0 else {self._sample_entry.ticket()}
-        self._contacts_entry = self.DeclareCacheEntry("contacts", ValueProducer(room, self._calc_contacts), of_contacts)
-        self._body_dynamics_entry = self.DeclareCacheEntry(
-            "dynamics of the bodies", ValueProducer(room, self._calc_body_dynamics), {self._sample_entry.ticket()}
+        live = {system.all_state_ticket(), system.all_parameters_ticket(), system.all_input_ports_ticket()}
+        sources = {system.xa_ticket()} if self.is_used else live
+        self.sample_entry = self._system.DeclareCacheEntry(
+            "dynamics", ValueProducer(nothing, self._calc_sample), sources
         )
-        self._body_dynamics_now_entry = self._body_dynamics_entry
-        if self._use_sampled_output_ports:
-            self._body_dynamics_now_entry = self.DeclareCacheEntry(
-                "dynamics of the bodies at the moment", ValueProducer(room, self._calc_body_dynamics_now), live
+        now = {system.q_ticket(), system.v_ticket(), system.pn_ticket(), self.dynamics.inputs.geometry_query.ticket()}
+        of_contacts = now if self._model.time_step == 0.0 else {self.sample_entry.ticket()}
+        self.contacts_entry = self._system.DeclareCacheEntry(
+            "contacts", ValueProducer(nothing, self._calc_contacts), of_contacts
+        )
+        self.body_dynamics_entry = self._system.DeclareCacheEntry(
+            "dynamics of the bodies", ValueProducer(nothing, self._calc_body_dynamics), {self.sample_entry.ticket()}
+        )
+        self._body_dynamics_now_entry = self.body_dynamics_entry
+        if self.is_used:
+            self._body_dynamics_now_entry = self._system.DeclareCacheEntry(
+                "dynamics of the bodies at the moment", ValueProducer(nothing, self._calc_body_dynamics_now), live
             )
 
     def _copy_parameters(self, context: Any, output: Any) -> None:
         """A copy that samples share until a parameter changes."""
         parameters = context.peek_parameters()
-        groups = self._parameter_group, self._gravity_group
+        groups = self._views.parameter_group, self._views.gravity_group
         output.set_value(tuple(parameters.get_numeric_parameter(group).CopyToVector() for group in groups))
 
     def _calc_sample(self, context: Any, output: Any) -> None:
-        if self._use_sampled_output_ports:
-            record = context.get_abstract_state(self._sample_state).get_value()
-            if self._workspace(context).is_float:  # but the sample may be one of a Context of other scalars
+        if self.is_used:
+            record = context.get_abstract_state(self.state_index).get_value()
+            if self._views.workspace(context).is_float:  # but the sample may be one of a Context of other scalars
                 record = float_sample(record)
             output.set_value(None if record is None else DynamicsSample(*record))
         else:
-            output.set_value(self._take_sample(context, np.empty_like(self._workspace(context).x)))
+            output.set_value(self.take_sample(context, np.empty_like(self._views.workspace(context).x)))
 
-    def _eval_sample(self, context: Any) -> DynamicsSample | None:
+    def eval_sample(self, context: Any) -> DynamicsSample | None:
         """What output ports are to show; None before the first step of a sampled plant."""
-        sample: DynamicsSample | None = context.read_entry(self._sample_entry.cache_index()).value.get_value()
+        sample: DynamicsSample | None = context.read_entry(self.sample_entry.cache_index()).value.get_value()
         return sample
 
-    def _eval_vdot(self, context: Any) -> Array:
+    def eval_vdot(self, context: Any) -> Array:
         """Generalized accelerations, of a discrete step (v+ - v) / h, zero before the first step; shape [nv]."""
-        sample = self._eval_sample(context)
-        return self._workspace(context).zeros_v if sample is None else self._vdot_of(sample)
+        sample = self.eval_sample(context)
+        return self._views.workspace(context).zeros_v if sample is None else self._vdot_of(sample)
 
     def _vdot_of(self, sample: DynamicsSample) -> Array:
         num_q = self._tree.num_positions()
         v_next_or_vdot = sample.result[num_q:]
-        return (v_next_or_vdot - sample.x[num_q:]) / self._time_step if self._time_step > 0.0 else v_next_or_vdot
+        h = self._model.time_step
+        return (v_next_or_vdot - sample.x[num_q:]) / h if h > 0.0 else v_next_or_vdot
 
-    def _eval_net_actuation(self, context: Any) -> Array:
+    def eval_net_actuation(self, context: Any) -> Array:
         """What the actuators exert, zero before the first step; shape [nu]."""
-        sample = self._eval_sample(context)
+        sample = self.eval_sample(context)
         return np.zeros(self._tree.num_actuated_dofs()) if sample is None else sample.net_actuation
 
-    def _eval_contacts(self, context: Any) -> ContactSample | None:
+    def eval_contacts(self, context: Any) -> ContactSample | None:
         """What touches; None if nothing does, or before the first step of a sampled plant."""
-        contacts: ContactSample | None = context.read_entry(self._contacts_entry.cache_index()).value.get_value()
+        contacts: ContactSample | None = context.read_entry(self.contacts_entry.cache_index()).value.get_value()
         return contacts
 
     def _calc_contacts(self, context: Any, output: Any) -> None:
         """In continuous time contacts follow from positions and velocities, in a discrete step from all forces."""
-        if self._time_step == 0.0:
-            output.set_value(self._find_contacts_now(context))
+        if self._model.time_step == 0.0:
+            output.set_value(self.dynamics.find_contacts_now(context))
         else:
-            sample = self._eval_sample(context)
+            sample = self.eval_sample(context)
             output.set_value(None if sample is None else sample.contacts)
 
-    def _find_contacts_now(self, context: Any) -> ContactSample | None:
-        """The contacts of a continuous plant."""
-        raise NotImplementedError
-
-    def _eval_body_dynamics(self, context: Any) -> BodyDynamics | None:
+    def eval_body_dynamics(self, context: Any) -> BodyDynamics | None:
         """How the bodies move and what acts in the joints; None before the first step of a sampled plant."""
-        bodies: BodyDynamics | None = context.read_entry(self._body_dynamics_entry.cache_index()).value.get_value()
+        bodies: BodyDynamics | None = context.read_entry(self.body_dynamics_entry.cache_index()).value.get_value()
         return bodies
 
-    def _eval_body_dynamics_now(self, context: Any) -> BodyDynamics:
+    def eval_body_dynamics_now(self, context: Any) -> BodyDynamics:
         """How the bodies move as it follows from the forces at the moment, whatever output ports show."""
-        self._workspace(context)  # it is this plant's own
+        self._views.workspace(context)  # it is this plant's own
         bodies: BodyDynamics = context.read_entry(self._body_dynamics_now_entry.cache_index()).value.get_value()
         return bodies
 
+    def eval_A_WB_W(self, context: Any) -> Array:
+        """Accelerations of the bodies as they follow from the forces at the moment, by mobod, shape [num_mobods, 6]."""
+        return self.eval_body_dynamics_now(context).A_WB_W
+
     def _calc_body_dynamics(self, context: Any, output: Any) -> None:
-        sample = self._eval_sample(context)
+        sample = self.eval_sample(context)
         output.set_value(None if sample is None else self._body_dynamics_of(context, sample))
 
     def _calc_body_dynamics_now(self, context: Any, output: Any) -> None:
-        sample = self._take_sample(context, np.empty_like(self._workspace(context).x))
+        sample = self.take_sample(context, np.empty_like(self._views.workspace(context).x))
         output.set_value(self._body_dynamics_of(context, sample))
 
     def _body_dynamics_of(self, context: Any, sample: DynamicsSample) -> BodyDynamics:
         """From a sample, by the recursive Newton-Euler algorithm (../kernels/inverse_dynamics.py)."""
-        w = self._workspace(context)
+        w = self._views.workspace(context)
         given: tuple[Any, ...] = (self._vdot_of(sample), sample.x, sample.F_applied, sample.parameters, sample.gravity)
         if not w.is_float:  # it may have got its sample from a Context of floats
             given = tuple(array.astype(w.dtype, copy=False) for array in given)
@@ -284,9 +291,9 @@ class PlantSampling(PlantInputs):
         A_WB_W[1:, 3:] += gravity
         return BodyDynamics(A_WB_W, scratch["F_Bo_W"].copy(), position, parameters)
 
-    def _reaction_forces_of(self, context: Any, bodies: BodyDynamics) -> Array:
+    def reaction_forces_of(self, context: Any, bodies: BodyDynamics) -> Array:
         """F_CJc_Jc: what each joint exerts on its child body C at its frame Jc there, in Jc; shape [num_joints, 6]."""
-        w, joints = self._workspace(context), self._joint_arrays
+        w, joints = self._views.workspace(context), self._joint_arrays
         F_CJc_Jc = np.zeros((len(joints.mobods), 6), w.dtype)
         w.call(
             kernels.reaction_forces, w.topology, bodies.parameters, joints.mobods, joints.is_reversed, joints.X_FJc,

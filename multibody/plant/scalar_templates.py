@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from merganser.framework.core.scalars import scalar_of_array
 from merganser.framework.core.templates import SystemTemplate, ValueTemplate
+from merganser.multibody.plant.contact_results import ContactResults, PointPairContactInfo
 from merganser.multibody.plant.coulomb_friction import CoulombFriction
 from merganser.multibody.plant.externally_applied_spatial_force import ExternallyAppliedSpatialForce
 from merganser.multibody.plant.externally_applied_spatial_force_multiplexer import (
     ExternallyAppliedSpatialForceMultiplexer,
 )
+from merganser.multibody.plant.hydroelastic_contact_info import HydroelasticContactInfo
 from merganser.multibody.plant.multibody_plant import MultibodyPlant
 from merganser.multibody.plant.propeller import Propeller
 from merganser.multibody.plant.wing import Wing
 
 __all__ = [
+    "ContactResults_",
     "CoulombFriction_",
     "ExternallyAppliedSpatialForceMultiplexer_",
     "ExternallyAppliedSpatialForce_",
+    "HydroelasticContactInfo_",
     "MultibodyPlant_",
+    "PointPairContactInfo_",
     "Propeller_",
     "Wing_",
 ]
@@ -27,6 +32,9 @@ ExternallyAppliedSpatialForceMultiplexer_ = SystemTemplate(ExternallyAppliedSpat
 Propeller_ = SystemTemplate(Propeller)
 Wing_ = SystemTemplate(Wing)
 CoulombFriction_ = ValueTemplate(CoulombFriction)
+ContactResults_ = ValueTemplate(ContactResults)
+HydroelasticContactInfo_ = ValueTemplate(HydroelasticContactInfo)
+PointPairContactInfo_ = ValueTemplate(PointPairContactInfo)
 ExternallyAppliedSpatialForce_ = ValueTemplate(
     ExternallyAppliedSpatialForce, lambda force: scalar_of_array(force.F_Bq_W.get_coeffs())
 )

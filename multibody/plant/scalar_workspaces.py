@@ -245,7 +245,7 @@ class AutoDiffWorkspace(Workspace):
         for place in places.filled:
             argument = arguments[place]
             is_records = type(argument) is LaneRecords
-            lanes[place] = argument.resize(count) if is_records else _room(argument, num_lanes)
+            lanes[place] = argument.resize(count) if is_records else _buffers(argument, num_lanes)
         status = self._code(kernel, num_lanes, lanes)(num_lanes, *lanes)
         for place in (*places.filled, *places.changed):
             if type(arguments[place]) is LaneRecords:
@@ -299,7 +299,7 @@ class AutoDiffWorkspace(Workspace):
         return V_WB_W
 
 
-def _room(argument: Array, num_lanes: int) -> Array:
+def _buffers(argument: Array, num_lanes: int) -> Array:
     """Room in all lanes for what a kernel puts into an argument."""
     dtype = np.complex128 if argument.dtype == object else argument.dtype
     return np.empty((num_lanes, *argument.shape), dtype)

@@ -212,7 +212,8 @@ class StateViews:
         rotors[row, actuator.input_start()] = value
         tree, joint = self._model.tree, actuator.joint()
         felt = sum(a.calc_reflected_inertia(context) for a in tree.actuators if a.joint() is joint)
-        self.mutable_parameters(context)["reflected_inertia"][tree.mobod_of_joint[joint.index()]] = felt
+        place = tree.mobod_of_joint[joint.index()]
+        self.mutable_parameters(context)["reflected_inertia"][place] = felt + joint._default_armature
 
 
 def _workspace_class(T: type[Any]) -> type[Workspace]:

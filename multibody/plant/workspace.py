@@ -1,4 +1,4 @@
-"""The arrays of one plant in one Context: views into the Context's numbers, and room for the kernels."""
+"""The arrays of one plant in one Context: views into the Context's numbers, and buffers for the kernels."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ class Workspace:
         q, v, x: generalized positions, velocities and both, as views into the Context.
         parameters: parameter records (kernels/layout.py), a view into the Context.
         gravity: acceleration of gravity in the world frame [m/s^2], shape [3], a view into the Context.
-        position, velocity, scratch: records of the kinematics and room for the algorithms.
+        position, velocity, scratch: records of the kinematics and buffers for the algorithms.
         tau: generalized forces, shape [num_velocities].
         sensitivity: records for derivatives in closed form, made when they are first used.
-        step_room: what steps in Python work with (step_room.py), made when it is first used.
-        room_for_samples: what the operation of the native plan writes, see native_code.py.
+        step_buffers: what steps in Python work with (step_buffers.py), made when it is first used.
+        sample_buffers: what the operation of the native plan writes, see native_code.py.
         F_applied: spatial forces on the bodies at Bo in W, in the order of mobods, shape [num_mobods, 6].
         q_shape, v_shape, x_shape, M_shape, J_shape: shapes of vectors of positions, velocities, both, of the mass
             matrix, and of the Jacobian of a spatial velocity.
-        point: room for one position.
-        total_mass: room for one mass.
+        point: buffer for one position.
+        total_mass: buffer for one mass.
         quaternion_starts: where in q quaternions start.
         calls: kernels that are bound to these arrays.
-        room_F: workspace of kernels, as F_applied; no value outlives a call.
+        F_buffer: workspace of kernels, as F_applied; no value outlives a call.
         zeros_v, zeros_F, zero_gravity: constants for algorithms that leave something out; never written.
         nothing: an empty vector.
         position_slot, velocity_slot: as given; they tell whether the kinematics are up to date.
@@ -73,20 +73,69 @@ class Workspace:
         codes: compiled kernels, specialized to float64 where that is the scalar type.
         constants: constants of the force elements (kernels/layout.py), a view into the Context.
         frames: poses of the offset frames (kernels/layout.py), a view into the Context.
-        loops: arrays of the loop joints (loop_arrays.py), made when they are first used.
+        loops: arrays of the loop joints (constraint_arrays.py), made when they are first used.
         places: of frames that have been used, the mobod of the body B and the view X_BF, see kinematics.py.
         frame_poses: the array in which the port `geometry_pose` gives poses, and what writes it; made when first used.
         poses: of bodies that have been used, what copies R_WB and p_WoBo_W; with float64 only.
     """
 
     __slots__ = (
-        "F_applied", "J_shape", "M_shape", "calls", "codes", "constants", "down", "dtype", "frame_poses", "frames",
-        "gravity", "has_applied_forces", "held", "held_parameters", "is_float", "is_numeric", "kinematics_clearing",
-        "loops", "nothing", "parameter_bit", "parameters", "places", "point", "pose_bit", "pose_clearing", "poses",
-        "position", "position_bit", "position_clearing", "position_slot", "q", "q_node", "q_shape",
-        "quaternion_starts", "room_F", "room_for_samples", "scalar", "scratch", "sensitivity", "step_room", "store",
-        "tau", "topology", "total_mass", "v", "v_node", "v_shape", "velocity", "velocity_bit", "velocity_clearing",
-        "velocity_slot", "x", "x_shape", "zero_gravity", "zeros_F", "zeros_v",
+        "F_applied",
+        "F_buffer",
+        "J_shape",
+        "M_shape",
+        "calls",
+        "codes",
+        "constants",
+        "constraint_arrays",
+        "constraint_rows",
+        "down",
+        "dtype",
+        "frame_poses",
+        "frames",
+        "gravity",
+        "has_applied_forces",
+        "is_float",
+        "is_numeric",
+        "kinematics_clearing",
+        "loops",
+        "nothing",
+        "parameter_bit",
+        "parameters",
+        "places",
+        "point",
+        "pose_bit",
+        "pose_clearing",
+        "poses",
+        "position",
+        "position_bit",
+        "position_clearing",
+        "position_slot",
+        "q",
+        "q_node",
+        "q_shape",
+        "quaternion_starts",
+        "sample_buffers",
+        "scalar",
+        "scratch",
+        "sensitivity",
+        "step_buffers",
+        "store",
+        "tau",
+        "topology",
+        "total_mass",
+        "v",
+        "v_node",
+        "v_shape",
+        "velocity",
+        "velocity_bit",
+        "velocity_clearing",
+        "velocity_slot",
+        "x",
+        "x_shape",
+        "zero_gravity",
+        "zeros_F",
+        "zeros_v",
     )  # fmt: skip
 
     def __init__(
@@ -126,20 +175,20 @@ class Workspace:
         self.velocity = self.make_records(num_mobods, layout.velocity_dtype)
         self.scratch = self.make_records(num_mobods, layout.scratch_dtype)
         self.tau = np.zeros(num_v, self.dtype)
-        self.room_for_samples: Any = None
-        self.step_room: Any = None
+        self.sample_buffers: Any = None
+        self.step_buffers: Any = None
         self.sensitivity: Any = None
         self.frame_poses: tuple[Array | None, Any] = None, None
         self.F_applied = np.zeros((num_mobods, 6), self.dtype)
         self.zeros_v = np.zeros(num_v, self.dtype)
         self.nothing = np.zeros(0, self.dtype)
         self.zeros_F = np.zeros((num_mobods, 6), self.dtype)
-        self.room_F = np.zeros((num_mobods, 6), self.dtype)
+        self.F_buffer = np.zeros((num_mobods, 6), self.dtype)
         self.zero_gravity = np.zeros(3, self.dtype)
         self.loops: Any = None
-        # What the dynamics keep, loop joints and constraints: LoopArrays, and the parameters that these were made of.
-        self.held: Any = None
-        self.held_parameters: tuple[Any, ...] = ()
+        # What the dynamics keep in continuous time, loop joints and constraints: ConstraintArrays.
+        self.constraint_arrays: Any = None
+        self.constraint_rows: Any = None
         self.constants: Any = None  # these two are set by the plant
         self.frames: Any = None
         self.codes: dict[Any, Any] = {}

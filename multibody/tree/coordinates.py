@@ -13,7 +13,7 @@ from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.elements import set_element_kind
 from merganser.multibody.kernels.mobilizers import MOBILIZERS, set_kind
 from merganser.multibody.tree.force_elements import ForceElement
-from merganser.multibody.tree.forest import Mobilizer
+from merganser.multibody.tree.forest import ForestEdge
 from merganser.multibody.tree.joint_actuator import JointActuator
 from merganser.multibody.tree.joints.joint import Joint
 
@@ -26,7 +26,7 @@ Indices = npt.NDArray[np.int64]
 
 
 def make_topology(
-    mobilizers: Sequence[Mobilizer], joints: Sequence[Joint], mobod_of_body: Indices
+    mobilizers: Sequence[ForestEdge], joints: Sequence[Joint], mobod_of_body: Indices
 ) -> npt.NDArray[Any]:
     """Returns the topology records of the mobilized bodies, the world first.
 

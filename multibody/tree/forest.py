@@ -18,13 +18,13 @@ from dataclasses import dataclass
 
 from merganser.multibody.tree.connected_groups import connected_groups
 
-__all__ = ["JointLoopError", "Mobilizer", "spanning_forest"]
+__all__ = ["ForestEdge", "JointLoopError", "spanning_forest"]
 
 WORLD = 0
 
 
 @dataclass(frozen=True)
-class Mobilizer:
+class ForestEdge:
     """Motion of an outboard body B in its inboard body P.
 
     Attributes:
@@ -52,7 +52,7 @@ class JointLoopError(Exception):
         self.joints = joints
 
 
-def spanning_forest(num_bodies: int, joints: Mapping[int, tuple[int, int]]) -> list[Mobilizer]:
+def spanning_forest(num_bodies: int, joints: Mapping[int, tuple[int, int]]) -> list[ForestEdge]:
     """Orders bodies and joints into mobilizers, parents before children and subtrees contiguous.
 
     Args:
@@ -72,7 +72,7 @@ def spanning_forest(num_bodies: int, joints: Mapping[int, tuple[int, int]]) -> l
     for index, bodies in joints.items():
         for body in bodies:
             joints_of[body].append(index)
-    mobilizers: list[Mobilizer] = []
+    mobilizers: list[ForestEdge] = []
     reached = {WORLD}
 
     def grow_tree(root: int) -> None:
@@ -84,14 +84,14 @@ def spanning_forest(num_bodies: int, joints: Mapping[int, tuple[int, int]]) -> l
             outboard = child if inboard == parent else parent
             if outboard in reached:
                 continue  # that is where the tree came from
-            mobilizers.append(Mobilizer(inboard, outboard, joint, is_reversed=parent != inboard))
+            mobilizers.append(ForestEdge(inboard, outboard, joint, is_reversed=parent != inboard))
             reached.add(outboard)
             waiting.extend((outboard, next_joint) for next_joint in reversed(joints_of[outboard]))
 
     grow_tree(WORLD)
     for base in _base_candidates(joints_of, {child for _, child in joints.values()}):
         if base not in reached:
-            mobilizers.append(Mobilizer(WORLD, base, joint=None))
+            mobilizers.append(ForestEdge(WORLD, base, joint=None))
             reached.add(base)
             grow_tree(base)
     return mobilizers

@@ -267,7 +267,7 @@ class FixedOffsetFrame(Frame):
         if not isinstance(X_PF, RigidTransform):
             raise TypeError(f"SetPoseInParentFrame() takes a RigidTransform, not a {type(X_PF).__name__}.")
         self._get_slot("SetPoseInParentFrame")
-        self.GetParentPlant()._set_frame_pose(context, self, X_PF)
+        self.GetParentPlant()._frame_poses.set_pose_in_parent(context, self, X_PF)
 
     def _pose_in_context(self, context: Any, caller: str, field: str) -> RigidTransform:
         slot = self._get_slot(caller)

@@ -157,7 +157,7 @@ class JointActuator(NamedElement):
         """Lets the plant look again at what its actuators do."""
         plant = None if self._tree is None else self._tree.plant
         if plant is not None:
-            plant._note_actuator_change()
+            plant._inputs.note_actuator_change()
 
     def default_gear_ratio(self) -> float:
         """Returns the gear ratio: rotor speed over joint velocity [1, or rad/m for prismatic joints]."""

@@ -1,7 +1,7 @@
-"""Joints that close loops, and constraints: which rows of kernels/loops.py they are.
+"""Joints that close loops: which rows of constraints they are.
 
 A loop joint has no coordinates. Of the six degrees of freedom of M in F it takes those that the joint does not have,
-each as one row of kernels/loops.py, a translation along u or an angle between u (fixed in F) and w (fixed in M):
+each as one row of kernels/constraints/, a translation along u or an angle between u (fixed in F) and w (fixed in M):
 
     weld         along Fx, Fy, Fz;  Fx My, Fy Mz, Fz Mx at right angles, where F is shifted by the pose of the weld
     revolute     along Fx, Fy, Fz;  b1 a, b2 a
@@ -23,23 +23,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from merganser.framework.math import RigidTransform
-from merganser.multibody.kernels.layout import BALL_RPY, WELD
-from merganser.multibody.kernels.loops import COUPLER, DISTANCE, PERPENDICULAR, TRANSLATION, loop_row_dtype
+from merganser.multibody.kernels.constraints import constraint_row_dtype
+from merganser.multibody.kernels.constraints.perpendicular import KIND as PERPENDICULAR
+from merganser.multibody.kernels.constraints.translation import KIND as TRANSLATION
 from merganser.multibody.kernels.mobilizers import MOBILIZERS, Closing
-from merganser.multibody.tree.constraints import (
-    BallConstraintSpec,
-    ConstraintSpec,
-    CouplerConstraintSpec,
-    DistanceConstraintParams,
-    DistanceConstraintSpec,
-    WeldConstraintSpec,
-)
+from merganser.multibody.tree.constraints.rows import make_rows, stabilize
 from merganser.multibody.tree.joints import Joint
 
-__all__ = ["DEFAULT_STABILIZATION_TIME", "check_can_close_loop", "directions", "make_constraint_rows", "make_loop_rows"]
-
-DEFAULT_STABILIZATION_TIME = 0.1  # [s]
+__all__ = ["check_can_close_loop", "directions", "make_loop_rows"]
 
 Array = npt.NDArray[Any]
 
@@ -73,109 +64,34 @@ def check_can_close_loop(caller: str, joint: Joint, stabilization_time: float | 
 def make_loop_rows(
     joints: Sequence[Joint], stabilization_times: Sequence[float | None], mobod_of_body: npt.NDArray[np.int64]
 ) -> npt.NDArray[Any]:
-    """Returns the constraints of loop joints, as records of kernels/loops.py, shape [num_rows].
+    """Returns the constraints of loop joints, as records of kernels/constraints/records.py, shape [num_rows].
 
     Args:
         joints: the loop joints.
         stabilization_times: for each of them, T of gddot = -2/T gdot - 1/T^2 g [s], or None for gddot = 0.
         mobod_of_body: number of the mobilized body of each body.
     """
-    rows: list[Any] = []
+    rows = [np.zeros(0, constraint_row_dtype)]
     for number, (joint, time) in enumerate(zip(joints, stabilization_times)):
-        parent, child = (mobod_of_body[body.index()] for body in (joint.parent_body(), joint.child_body()))
-        rows += _rows_between(parent, child, *_frames(joint), _closing(joint), time, number)
-    return np.array(rows, loop_row_dtype)
+        mobods = [mobod_of_body[body.index()] for body in (joint.parent_body(), joint.child_body())]
+        of_joint = _rows_of(joint, mobods)
+        of_joint["joint"] = number
+        stabilize(of_joint, time)
+        rows.append(of_joint)
+    return np.concatenate(rows)
 
 
-def make_constraint_rows(specs: Sequence[ConstraintSpec], tree: Any) -> npt.NDArray[Any]:
-    """Returns constraints between bodies and coordinates as records of kernels/loops.py, shape [num_rows].
-
-    They are stabilized with DEFAULT_STABILIZATION_TIME.
-
-    Args:
-        specs: the constraints; distances with the parameters that count.
-        tree: finalized.
-    """
-    rows: list[Any] = []
-    for spec in specs:
-        if isinstance(spec, CouplerConstraintSpec):
-            rows.append(_row_of_coupler(spec, tree))
-        elif isinstance(spec, DistanceConstraintSpec):
-            rows.append(_row_of_distance(spec.params, tree.mobod_of_body))
-        else:
-            X_AP, X_BQ, closing = _frames_of(spec)
-            A, B = (tree.mobod_of_body[body] for body in (spec.body_A, spec.body_B))
-            rows += _rows_between(A, B, X_AP, X_BQ, closing, DEFAULT_STABILIZATION_TIME)
-    return np.array(rows, loop_row_dtype)
-
-
-def _frames_of(spec: BallConstraintSpec | WeldConstraintSpec) -> tuple[RigidTransform, RigidTransform, Closing]:
-    """X_PF, X_CM and what they keep, of a ball or weld: as those of the joints of these types."""
-    if isinstance(spec, WeldConstraintSpec):
-        kind, frames = MOBILIZERS[WELD], (spec.X_AP, spec.X_BQ)
-    else:
-        assert spec.p_BQ is not None  # since Finalize()
-        kind, frames = MOBILIZERS[BALL_RPY], (RigidTransform(spec.p_AP), RigidTransform(spec.p_BQ))
-    assert kind.closing is not None
-    return *frames, kind.closing(np.zeros(3))
-
-
-def _rows_between(
-    parent: int,
-    child: int,
-    X_PF: RigidTransform,
-    X_CM: RigidTransform,
-    closing: Closing,
-    time: float | None,
-    number: int = -1,
-) -> list[Any]:
-    """The rows that keep frames F and M of two mobods together.
-
-    Args:
-        parent, child: the mobods of P and C.
-        X_PF, X_CM: the frames.
-        closing: which of their motions.
-        time: T of gddot = -2/T gdot - 1/T^2 g [s], or None for gddot = 0.
-        number: of the loop joint.
-    """
-    R_PF, R_CM = X_PF.rotation().matrix(), X_CM.rotation().matrix()
-    rows = []
+def _rows_of(joint: Joint, mobods: Sequence[int]) -> npt.NDArray[Any]:
+    """The rows that keep frames F and M of two mobods together."""
+    X_PF, X_CM = frames = _frames(joint)
+    R_PF, R_CM, closing = X_PF.rotation().matrix(), X_CM.rotation().matrix(), _closing(joint)
     constraints = [(TRANSLATION, u, np.zeros(3)) for u in closing.translations]
-    for kind, u_F, w_M in constraints + [(PERPENDICULAR, u, w) for u, w in closing.angles]:
-        row = _row(kind, time)
-        row["joint"], row["parent"], row["child"] = number, parent, child
-        row["p_PoFo_P"], row["p_CoMo_C"] = X_PF.translation(), X_CM.translation()
-        row["u_P"], row["w_C"] = R_PF @ u_F, R_CM @ w_M
-        rows.append(row)
+    constraints += [(PERPENDICULAR, u, w) for u, w in closing.angles]
+    rows = np.zeros(len(constraints), constraint_row_dtype)
+    for index, (kind, u_F, w_M) in enumerate(constraints):
+        rows[index] = make_rows(kind, len(constraints), mobods=mobods, frames=frames)[index]
+        rows[index]["u_A"], rows[index]["w_B"] = R_PF @ u_F, R_CM @ w_M
     return rows
-
-
-def _row(kind: int, time: float | None) -> Any:
-    """One row, stabilized with the time T."""
-    row = np.zeros((), loop_row_dtype)
-    row["joint"], row["kind"] = -1, kind
-    if time is not None:
-        row["stiffness"], row["damping"] = 1.0 / time**2, 2.0 / time
-    return row
-
-
-def _row_of_coupler(spec: CouplerConstraintSpec, tree: Any) -> Any:
-    row = _row(COUPLER, DEFAULT_STABILIZATION_TIME)
-    for number, joint in enumerate((spec.joint0, spec.joint1)):
-        found = tree.get_joint(joint)
-        row[f"q_{number}"], row[f"v_{number}"] = found.position_start(), found.velocity_start()
-    row["gear_ratio"], row["offset"] = spec.gear_ratio, spec.offset
-    return row
-
-
-def _row_of_distance(params: DistanceConstraintParams, mobod_of_body: npt.NDArray[np.int64]) -> Any:
-    """A rigid rod, or one that is a spring and damper."""
-    row = _row(DISTANCE, DEFAULT_STABILIZATION_TIME)
-    row["parent"], row["child"] = mobod_of_body[params.bodyA()], mobod_of_body[params.bodyB()]
-    row["p_PoFo_P"], row["p_CoMo_C"], row["length"] = params.p_AP(), params.p_BQ(), params.distance()
-    if np.isfinite(params.stiffness()):
-        row["is_compliant"], row["stiffness"], row["damping"] = 1, params.stiffness(), params.damping()
-    return row
 
 
 def directions(joint: Joint) -> list[tuple[Array, Array]]:

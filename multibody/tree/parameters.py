@@ -11,7 +11,7 @@ import numpy.typing as npt
 from merganser.framework.math import RigidTransform
 from merganser.multibody.kernels import layout
 from merganser.multibody.tree.force_elements import ForceElement
-from merganser.multibody.tree.forest import Mobilizer
+from merganser.multibody.tree.forest import ForestEdge
 from merganser.multibody.tree.frame import FixedOffsetFrame
 from merganser.multibody.tree.joint_actuator import JointActuator
 from merganser.multibody.tree.joints.joint import Joint
@@ -29,7 +29,7 @@ __all__ = [
 
 def make_default_parameters(
     bodies: Sequence[RigidBody],
-    mobilizers: Sequence[Mobilizer],
+    mobilizers: Sequence[ForestEdge],
     joints: Sequence[Joint],
     scalar: Any,
 ) -> npt.NDArray[Any]:
@@ -68,7 +68,7 @@ def make_default_parameters(
 def write_adjustable_defaults(
     parameters: npt.NDArray[Any], joints: Sequence[Joint], actuators: Sequence[JointActuator]
 ) -> None:
-    """Writes the damping of joints and the reflected inertia of actuators, whose defaults can be changed at any time.
+    """Writes damping and armature of joints and the reflected inertia of actuators, whose defaults can change any time.
 
     Args:
         parameters: the records.
@@ -80,6 +80,7 @@ def write_adjustable_defaults(
     for mobod, joint in enumerate(joints, start=1):
         mobods[joint] = mobod
         damping[mobod, : joint.num_velocities()] = joint._default_damping
+        inertia[mobod] = joint._default_armature
     for actuator in actuators:  # rotors add up; a joint that closes a loop has no record
         if actuator.joint() in mobods:
             inertia[mobods[actuator.joint()]] += actuator.default_reflected_inertia()

@@ -14,16 +14,17 @@ from merganser.multibody.kernels.mobilizers import set_kind
 from merganser.multibody.tree import parameters
 from merganser.multibody.tree.base_body_joint_type import BaseBodyJointType, make_base_joint
 from merganser.multibody.tree.computations import TreeComputations
+from merganser.multibody.tree.constraints.rows import DEFAULT_STABILIZATION_TIME
 from merganser.multibody.tree.coordinates import Coordinates, make_elements, make_topology
 from merganser.multibody.tree.element import MultibodyElement
 from merganser.multibody.tree.force_elements import ForceElement, UniformGravityFieldElement
-from merganser.multibody.tree.forest import JointLoopError, Mobilizer, spanning_forest
+from merganser.multibody.tree.forest import ForestEdge, JointLoopError, spanning_forest
 from merganser.multibody.tree.frame import FixedOffsetFrame, Frame
 from merganser.multibody.tree.indices import ModelInstanceIndex, default_model_instance, world_model_instance
 from merganser.multibody.tree.inertia import SpatialInertia
 from merganser.multibody.tree.joint_actuator import JointActuator
 from merganser.multibody.tree.joints import FloatingJoint, Joint, WeldJoint
-from merganser.multibody.tree.loops import DEFAULT_STABILIZATION_TIME, check_can_close_loop, make_loop_rows
+from merganser.multibody.tree.loops import check_can_close_loop, make_loop_rows
 from merganser.multibody.tree.rigid_body import RigidBody
 
 __all__ = ["MultibodyTree"]
@@ -47,7 +48,7 @@ class MultibodyTree(TreeComputations, PartOfSystem):
         mobod_of_joint: after Finalize(), number of the mobod that each joint moves, shape [num_joints].
         coordinates: after Finalize(), index arrays of positions, velocities and inputs.
         elements: after Finalize(), records of the force elements but gravity, see kernels/layout.py.
-        loop_rows: after Finalize(), constraints of the loop joints, see kernels/loops.py.
+        loop_rows: after Finalize(), constraints of the loop joints, see kernels/constraints/.
     """
 
     topology: npt.NDArray[Any]
@@ -61,9 +62,10 @@ class MultibodyTree(TreeComputations, PartOfSystem):
         super().__init__()
         self.plant = plant
         self._stabilization_times: list[float | None] = []  # of the loop joints [s]
-        self._mobilizers: list[Mobilizer] = []
+        self._edges: list[ForestEdge] = []
         self._mobilizer_joints: list[Joint] = []
         self._default_floating_poses: dict[RigidBody, RigidTransform] = {}
+        self._default_floating_dampings: dict[RigidBody, float] = {}
         # By model instance; None: for those that have none of their own.
         self._base_joint_types: dict[int | None, BaseBodyJointType] = {}
         self._gravity_field = UniformGravityFieldElement()
@@ -358,6 +360,25 @@ class MultibodyTree(TreeComputations, PartOfSystem):
             return body._inboard_joint.GetDefaultPose()
         return self._default_floating_poses.get(body, RigidTransform())
 
+    def SetDefaultFloatingBaseBodyDamping(self, body: RigidBody, damping: float) -> None:
+        """Sets the damping of every velocity of a floating base body in new Contexts [N m s and N s/m].
+
+        Before Finalize() that of any body can be set, as its pose can. An addition to pydrake's functions.
+
+        Raises:
+            RuntimeError: if the body is not of this tree, or the damping is negative or not finite.
+        """
+        self._check_mine("SetDefaultFloatingBaseBodyDamping", "a default damping", body)
+        if not (np.isfinite(damping) and damping >= 0.0):
+            raise RuntimeError(
+                f"SetDefaultFloatingBaseBodyDamping(): the damping of body {body.name()!r} must be finite and not "
+                f"negative, but is {damping}."
+            )
+        self._default_floating_dampings[body] = float(damping)
+        if self.is_finalized() and body.is_floating_base_body():
+            assert body._inboard_joint is not None
+            body._inboard_joint.set_default_damping_vector(np.full(6, float(damping)))
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Takes what was pickled or copied; numbers and code of kinds are those of this process."""
         vars(self).update(state)
@@ -383,7 +404,7 @@ class MultibodyTree(TreeComputations, PartOfSystem):
         mobilizers = self._span()
         self._check_reversed_joints(mobilizers)
 
-        self._mobilizers = mobilizers
+        self._edges = mobilizers
         self._mobilizer_joints = [
             self.joints.get(m.joint) if m.joint is not None else self._add_base_joint(m.outboard)
             for m in mobilizers
@@ -403,7 +424,7 @@ class MultibodyTree(TreeComputations, PartOfSystem):
         self.loop_rows = make_loop_rows(list(self.loop_joints), self._stabilization_times, self.mobod_of_body)
         self._is_finalized = True
 
-    def _span(self) -> list[Mobilizer]:
+    def _span(self) -> list[ForestEdge]:
         ends = {j.index(): (int(j.parent_body().index()), int(j.child_body().index())) for j in self.joints}
         try:
             return spanning_forest(len(self.bodies), ends)
@@ -419,7 +440,7 @@ class MultibodyTree(TreeComputations, PartOfSystem):
                 "bodies. In a continuous plant, add one of them by AddLoopJoint() instead of AddJoint()."
             ) from None
 
-    def _check_reversed_joints(self, mobilizers: list[Mobilizer]) -> None:
+    def _check_reversed_joints(self, mobilizers: list[ForestEdge]) -> None:
         for mobilizer in mobilizers:
             if not mobilizer.is_reversed or mobilizer.joint is None:
                 continue
@@ -442,12 +463,14 @@ class MultibodyTree(TreeComputations, PartOfSystem):
         joint = make_base_joint(joint_type, name, self.world_frame(), body.body_frame())
         if body in self._default_floating_poses and isinstance(joint, FloatingJoint):
             joint.SetDefaultPose(self._default_floating_poses[body])
+        if body in self._default_floating_dampings and isinstance(joint, FloatingJoint):
+            joint.set_default_damping_vector(np.full(6, self._default_floating_dampings[body]))
         self._register_joint(joint, is_ephemeral=True)
         return joint
 
     def _tell_elements(self) -> None:
         """Tells joints, actuators and frames where their numbers start, and bodies their mobod and inboard joint."""
-        for mobod, (mobilizer, joint) in enumerate(zip(self._mobilizers, self._mobilizer_joints), start=1):
+        for mobod, (mobilizer, joint) in enumerate(zip(self._edges, self._mobilizer_joints), start=1):
             body = self.bodies.get(mobilizer.outboard)
             body._mobod, body._inboard_joint = mobod, joint
             joint._position_start = int(self.topology["q_start"][mobod])
@@ -474,7 +497,7 @@ class MultibodyTree(TreeComputations, PartOfSystem):
         fixed = self._fixed_parameters.get(scalar)
         if fixed is None:
             fixed = self._fixed_parameters[scalar] = parameters.make_default_parameters(
-                list(self.bodies), self._mobilizers, self._mobilizer_joints, scalar
+                list(self.bodies), self._edges, self._mobilizer_joints, scalar
             )
         records = fixed.copy()
         parameters.write_adjustable_defaults(records, self._mobilizer_joints, list(self.actuators))

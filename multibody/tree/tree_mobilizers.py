@@ -42,7 +42,7 @@ class TreeMobilizers(TreeRemoval):
     topology: Array
     AddJoint: Any
     AddRigidBody: Any
-    _mobilizers: list[Any]
+    _edges: list[Any]
     _mobilizer_joints: list[Joint]
 
     def __init__(self) -> None:
@@ -204,7 +204,7 @@ class TreeMobilizers(TreeRemoval):
         self._check_finalized(caller)
         if not self._mobilizer_objects:
             tree: Any = self
-            for mobod, (edge, joint) in enumerate(zip(self._mobilizers, self._mobilizer_joints), start=1):
+            for mobod, (edge, joint) in enumerate(zip(self._edges, self._mobilizer_joints), start=1):
                 added = self._added_mobilizers.get(joint)
                 mobilizer = added or class_of(joint.kind)._of_joint(joint, edge.is_reversed)
                 mobilizer._bind(tree, mobod, joint, edge.is_reversed)

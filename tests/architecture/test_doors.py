@@ -39,7 +39,7 @@ PORTS = Door("framework.core.ports:InputPort._checked_value", "type and size of 
 POINTS = Door(f"{PLANT}.arguments:checked_points", "shape [3] or [3, n], finite")
 ELEMENTS = Door("multibody.tree.lookup:TreeLookup._check_mine", "frames, bodies and joints are of this plant")
 FORCES = Door(f"{PLANT}.arguments:check_forces", "of this plant and of its scalar")
-ACTUATION = Door(f"{PLANT}.actuation:PlantInputs._read_inputs", "contiguous; bodies of the plant, finite")
+ACTUATION = Door(f"{PLANT}.input_ports:InputPorts.read", "contiguous; bodies of the plant, finite")
 RESULTS = Door("multibody.algorithms.state:output", "an array of the right type and shape that can be written to")
 CACHES = Door("multibody.tree.computations:TreeComputations._check_cache", "a cache of this plant")
 FRAMES = Door("geometry.scene_graph:SceneGraph._calc_world_poses", "the poses of all frames are there, and finite")
@@ -77,6 +77,7 @@ DOORS: dict[str, dict[str, tuple[Door, ...]] | tuple[Door, ...]] = {
     "geometry.proximity": (POSES, SHAPES),
     "multibody.contact": (STATE, VECTORS, POSES, SHAPES, ACTUATION, PLANS),
     "multibody.kernels.lanes": (STATE, VECTORS, FORCES, ACTUATION),
+    "multibody.kernels.mobilizers": (STATE, ELEMENTS),  # compiled for joints of users
     "multibody.kernels": {
         "calc_bushing_forces": (STATE, ELEMENTS, FORCES),
         "calc_center_of_mass": (STATE, ELEMENTS),
@@ -102,9 +103,9 @@ DOORS: dict[str, dict[str, tuple[Door, ...]] | tuple[Door, ...]] = {
         "calc_jacobian": (STATE, ELEMENTS, POINTS),
         "calc_jacobian_derivatives": (STATE, ELEMENTS, POINTS),
         "calc_kinematics": (STATE, CACHES),
-        "calc_loop_forward_dynamics": (STATE, FORCES, ACTUATION),
-        "calc_loop_rows": (STATE,),
-        "calc_loop_state_derivatives": (STATE, VECTORS, ACTUATION),
+        "calc_constrained_forward_dynamics": (STATE, FORCES, ACTUATION),
+        "calc_constrained_state_derivatives": (STATE, VECTORS, ACTUATION),
+        "calc_constraint_rows": (STATE,),
         "calc_mass_matrix": (STATE, RESULTS),
         "calc_mass_matrix_by_columns": (STATE,),
         "calc_mass_matrix_derivatives": (STATE,),

@@ -174,9 +174,11 @@ def test_every_package_has_a_readme():
         ("merganser", {"numpy", "numba", "scipy", "matplotlib", "networkx", "lxml"}),
         ("merganser.framework", {"numba", "scipy", "matplotlib", "lxml"}),
         ("merganser.analysis", {"numba", "scipy", "matplotlib", "lxml"}),
-        ("merganser.geometry", {"numba", "scipy", "matplotlib", "trimesh"}),
+        ("merganser.geometry", {"numba", "scipy", "matplotlib", "trimesh", "merganser.geometry.visualizers"}),
+        ("merganser.geometry.visualizers", {"numba", "scipy", "trimesh", "tornado", "umsgpack", "asyncio", "zipfile"}),
         ("merganser.multibody.plant", {"numba", "llvmlite", "scipy", "matplotlib", "networkx", "sympy", "lxml"}),
         ("merganser.all", {"numba", "llvmlite", "scipy", "matplotlib", "networkx", "sympy", "rich", "trimesh"}),
+        ("merganser.all", {"tornado", "umsgpack"}),
     ],
 )
 def test_import_is_light(module, forbidden):

@@ -24,6 +24,7 @@ import simulation_rows
 import single_call_rows
 import start_rows
 import study_rows
+import viewer_rows
 from libraries import ROOT, Row, merganser_library, pydrake_library
 
 _SECONDS = 0.5  # that short work is repeated for, so that some runs are disturbed by nothing
@@ -102,6 +103,7 @@ def main() -> None:
         proximity_rows,
         hydroelastic_rows,
         rendering_rows,
+        viewer_rows,
     )  # fmt: skip
     table = [row for module in modules for row in module.rows(ours, theirs)]
     for row in table:

@@ -21,6 +21,28 @@ def test_info_lists_bodies_joints_actuators_and_totals(capsys):
     assert "2 bodies, 2 joints, 1 actuators, 2 degrees of freedom (2 positions), mass 1.5 kg" in output
 
 
+def test_info_tells_what_acts_and_what_was_left_out(tmp_path, capsys, caplog):
+    assert main(["info", str(MODELS / "gripper.xml")]) == 0
+    output = capsys.readouterr().out
+    for line in (
+        "model 'gripper'",
+        "gravity 0, 0, -9.81 m/s^2; 7 pairs of geometries may touch",
+        "frames: grasp",
+        "constraints: 1 coupler",
+        "4 bodies, 4 joints, 2 actuators, 9 degrees of freedom (10 positions), mass 0.6",
+        "nothing was approximated or left out",
+    ):
+        assert line in output
+    model = tmp_path / "m.xml"
+    swing = '<body name="a"><joint stiffness="3"/><geom size="1"/></body>'
+    model.write_text(f'<mujoco model="m">\n<worldbody>\n<camera/>{swing}</worldbody></mujoco>')
+    assert main(["info", str(model)]) == 0
+    output = capsys.readouterr().out
+    assert "force elements: 1 RevoluteSpring" in output
+    assert "approximated or left out:" in output and "line 3: <camera> is not read" in output
+    assert not caplog.records
+
+
 @pytest.mark.parametrize("model", ["cart_pole.sdf", "double_pendulum.urdf", "arm7.urdf", "free_box.sdf"])
 @pytest.mark.parametrize("time_step", ["0", "0.002"])
 def test_any_model_drops_or_swings(model, time_step, capsys):

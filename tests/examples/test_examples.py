@@ -80,6 +80,14 @@ def test_kalman_filters_follow_the_pendulum(tmp_path):
     assert _pictures(tmp_path)["kalman.png"] > 10_000
 
 
+def test_an_arm_is_recorded_into_one_page(tmp_path):
+    pytest.importorskip("tornado", reason="extra `view`")
+    output = _run(ROOT / "examples" / "07_viewer.py", "--output", tmp_path, cwd=tmp_path)
+    assert "8 s of simulation in" in output
+    page = (tmp_path / "viewer.html").read_text()
+    assert page.startswith("<!DOCTYPE html>") and len(page) < 2_000_000
+
+
 def test_boxes_stack_and_carry_their_weight(tmp_path):
     output = _run(ROOT / "examples" / "03_box_stack.py", "--output", tmp_path, cwd=tmp_path)
     assert "10 boxes" in output

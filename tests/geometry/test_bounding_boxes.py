@@ -90,6 +90,7 @@ def test_hull_of_points_in_a_plane_is_a_pyramid_without_volume() -> None:
         (np.outer(np.arange(4.0), [1, 2, 3]), "'it' all lie on a line"),
         (np.ones((5, 3)), "'it' all lie on a line, or in one point"),
         (np.full((4, 3), math.nan), "'it' needs finite vertices"),
+        (np.diag([1.0, 1.0, 1e160]), "'it' needs vertices nearer than 1e.100 m"),
     ],
 )
 def test_points_without_a_hull_are_refused(points: np.ndarray, message: str) -> None:

@@ -30,6 +30,7 @@ ADDRESSES: dict[str, tuple[str, ...]] = {
     "multibody.parsing": ("multibody.parsing",),
     "multibody.plant": ("multibody.plant",),
     "multibody.tree": ("multibody.tree",),
+    "perception": ("geometry.perception",),
     "planning": ("multibody.planning",),
     "polynomial": ("framework.trajectories",),
     "symbolic": ("framework.symbolic",),
@@ -52,7 +53,7 @@ WITHOUT_COUNTERPART = frozenset(
         "examples.compass_gait", "examples.rimless_wheel",
         "geometry.optimization", "gym", "lcm", "manipulation", "multibody.benchmarks",
         "multibody.fix_inertia", "multibody.inverse_kinematics", "multibody.mesh_to_model", "multibody.meshcat",
-        "multibody.optimization", "multibody.rational", "perception", "solvers", "systems.drawing",
+        "multibody.optimization", "multibody.rational", "solvers", "systems.drawing",
         "systems.jupyter_widgets", "systems.lcm", "systems.planar_scenegraph_visualizer", "systems.pyplot_visualizer",
         "systems.rendering",
     }

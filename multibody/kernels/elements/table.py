@@ -1,43 +1,37 @@
-"""The table of the kinds of force elements, and those that users bring."""
+"""The table of the kinds of force elements, and the one place that looks which kind an element is."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from merganser.framework.native import device
+from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.elements import bushing, door_hinge, joint_spring, spring_damper
 from merganser.multibody.kernels.elements.kind import ForceElementKind
+from merganser.multibody.kernels.kind_table import KindTable, Role
 
-__all__ = ["ELEMENTS", "element_kind_of", "element_number_of"]
+__all__ = ["ELEMENTS", "add_energy", "add_forces", "element_kind_of", "set_element_kind"]
 
 ELEMENTS: tuple[ForceElementKind, ...] = (joint_spring.KIND, spring_damper.KIND, door_hinge.KIND, bushing.KIND)
 
-_kinds = list(ELEMENTS)  # by their numbers; those of users follow as they come
+_STATE = ("element", "constant", "q_in", "v_in", "position_in", "velocity_in")
+_ROLES = {"add_forces": Role((*_STATE, "tau_out", "F_out")), "add_energy": Role((*_STATE, "energy_out"))}
 
 
-def element_kind_of(number: int) -> ForceElementKind:
-    """The kind of force element that has this number in element records.
-
-    Raises:
-        RuntimeError: there is none.
-    """
-    if not 0 <= number < len(_kinds):
-        known = ", ".join(f"{k} ({kind.name})" for k, kind in enumerate(_kinds))
-        raise RuntimeError(f"There is no kind of force element with number {number}: known are {known}.")
-    return _kinds[number]
+def _make_examples(scalar: Any) -> dict[str, Any]:
+    vector = np.zeros(1, scalar)
+    return {
+        "element": np.zeros(1, layout.element_dtype)[0], "constant": np.zeros(1, layout.constant_dtype(scalar))[0],
+        "q_in": vector, "v_in": vector, "tau_out": vector, "energy_out": vector, "F_out": np.zeros((1, 6), scalar),
+        "position_in": np.zeros(1, layout.position_dtype(scalar)),
+        "velocity_in": np.zeros(1, layout.velocity_dtype(scalar)),
+    }  # fmt: skip
 
 
-def element_number_of(kind: Any) -> int:
-    """The number of a kind in element records; one of a user gets its own when it is first asked for.
-
-    Raises:
-        TypeError: it is no ForceElementKind.
-    """
-    if not isinstance(kind, ForceElementKind):
-        raise TypeError(
-            f"The kind of a force element must be a ForceElementKind, not a {type(kind).__name__}: {kind!r}."
-        )
-    if kind.number is not None:
-        return kind.number
-    if kind not in _kinds:
-        _kinds.append(kind)
-    return _kinds.index(kind)
+_TABLE = KindTable("force element", ForceElementKind, ELEMENTS, _ROLES, _make_examples)
+element_kind_of = _TABLE.kind_of
+set_element_kind = _TABLE.set_kind
+add_forces = device(_TABLE.branches("add_forces"))
+add_energy = device(_TABLE.branches("add_energy"))

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.multibody.kernels import layout
+from merganser.multibody.kernels.kind_table import KindTable, Role
 from merganser.multibody.kernels.mobilizers import (
     ball_rpy,
     curvilinear,
@@ -21,7 +23,7 @@ from merganser.multibody.kernels.mobilizers import (
 )
 from merganser.multibody.kernels.mobilizers.kind import MobilizerKind
 
-__all__ = ["MOBILIZERS", "carries_mask", "kind_of", "kinds_in", "number_of", "quaternion_starts"]
+__all__ = ["MOBILIZERS", "TABLE", "carries_mask", "kind_of", "kinds_in", "quaternion_starts"]
 
 MOBILIZERS: tuple[MobilizerKind, ...] = (
     weld.KIND,
@@ -36,36 +38,26 @@ MOBILIZERS: tuple[MobilizerKind, ...] = (
     curvilinear.KIND,
 )
 
-_kinds = list(MOBILIZERS)  # by their numbers; those of users follow as they come
+ROLES = {
+    "set_pose": Role(("node", "fixed", "parameters", "q_in", "R_FM", "p_FoMo_F"), "p_FoMo_F[0]"),
+    "set_axes": Role(("node", "fixed", "parameters", "q_in", "body"), 'body["H_PB_W"][0, 0]'),
+    "add_bias": Role(("node", "fixed", "parameters", "q_in", "v_in", "body", "Ab_WB_W"), "Ab_WB_W[0]"),
+    "set_rates": Role(("node", "q_in", "v_in", "qdot_out"), 'qdot_out[node["q_start"]]'),
+    "set_velocities": Role(("node", "q_in", "qdot_in", "v_out"), 'v_out[node["v_start"]]'),
+}
 
 
-def kind_of(number: int) -> MobilizerKind:
-    """The kind of mobilizer that has this number in topology records.
-
-    Raises:
-        RuntimeError: there is none.
-    """
-    if not 0 <= number < len(_kinds):
-        raise RuntimeError(
-            f"There is no kind of mobilizer with number {number}: known are "
-            f"{', '.join(f'{k} ({kind.name})' for k, kind in enumerate(_kinds))}."
-        )
-    return _kinds[number]
+def _make_examples(scalar: Any) -> dict[str, Any]:
+    records, vector = np.zeros(1, layout.parameter_dtype(scalar)), np.zeros(1, scalar)
+    return {
+        "node": np.zeros(1, layout.topology_dtype)[0], "fixed": records[0], "parameters": records,
+        "q_in": vector, "v_in": vector, "qdot_in": vector, "qdot_out": vector, "v_out": vector, "Ab_WB_W": vector,
+        "R_FM": np.zeros((3, 3), scalar), "p_FoMo_F": vector, "body": np.zeros(1, layout.position_dtype(scalar))[0],
+    }  # fmt: skip
 
 
-def number_of(kind: Any) -> int:
-    """The number of a kind of mobilizer in topology records; one of a user gets its own when it is first asked for.
-
-    Raises:
-        TypeError: it is no MobilizerKind.
-    """
-    if not isinstance(kind, MobilizerKind):
-        raise TypeError(f"The kind of a joint must be a MobilizerKind, not a {type(kind).__name__}: {kind!r}.")
-    if kind.number is not None:
-        return kind.number
-    if kind not in _kinds:
-        _kinds.append(kind)
-    return _kinds.index(kind)
+TABLE = KindTable("mobilizer", MobilizerKind, MOBILIZERS, ROLES, _make_examples, "mobilizer")
+kind_of = TABLE.kind_of
 
 
 def kinds_in(topology: NDArray[Any]) -> list[MobilizerKind]:
@@ -76,7 +68,7 @@ def kinds_in(topology: NDArray[Any]) -> list[MobilizerKind]:
 def quaternion_starts(topology: NDArray[Any]) -> NDArray[np.int64]:
     """Where in q the quaternions start."""
     starts = [
-        topology["q_start"][topology["mobilizer"] == number_of(kind)] + kind.quaternion_start
+        topology["q_start"][topology["mobilizer"] == TABLE.number_of(kind)] + kind.quaternion_start
         for kind in kinds_in(topology)
         if kind.quaternion_start is not None
     ]

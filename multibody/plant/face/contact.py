@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, overload
 
 from numpy.typing import ArrayLike
 
 from merganser.framework.math import RigidTransform
 from merganser.geometry import HydroelasticContactRepresentation
+from merganser.multibody.kernels.constraints import ConstraintKind
 from merganser.multibody.plant.constraints import Constraints
 from merganser.multibody.plant.contact_enums import ContactModel, DiscreteContactApproximation, DiscreteContactSolver
 from merganser.multibody.plant.contact_settings import ContactSettings
-from merganser.multibody.tree import Joint, MultibodyConstraintId, RigidBody
+from merganser.multibody.tree import Frame, Joint, MultibodyConstraintId, RigidBody
 from merganser.multibody.tree.constraints import DistanceConstraintParams
 
 __all__ = ["ContactFace"]
@@ -24,8 +26,8 @@ class ContactFace:
     Functions that set something raise RuntimeError after Finalize() unless they say otherwise, TypeError if the value
     is of the wrong kind, and then leave everything as it was.
 
-    Constraints between joints and bodies are for discrete plants with the SAP solver. They are added before Finalize().
-    In a Context, each can be switched off, and the parameters of distance constraints can be changed. Errors of the
+    Constraints between joints and bodies are for plants of any time step. They are added before Finalize(). In a
+    Context, each can be switched off, and the parameters of distance constraints can be changed. Errors of the
     Add...Constraint() functions: RuntimeError, if the plant is finalized, uses the TAMSI solver, or a body or joint
     belongs to another plant; ValueError, if a number is not finite.
     """
@@ -196,6 +198,44 @@ class ContactFace:
             TypeError: a pose is no RigidTransform.
         """
         return self._constraints.add_weld_constraint(body_A, X_AP, body_B, X_BQ)
+
+    def AddConstraint(
+        self,
+        kind: ConstraintKind,
+        first: Joint | Frame,
+        second: Joint | Frame | None = None,
+        *,
+        constants: Sequence[float] = (),
+        num_rows: int = 1,
+        stiffness: float = math.inf,
+        damping: float = 0.0,
+        lower: float = -math.inf,
+        upper: float = math.inf,
+    ) -> MultibodyConstraintId:
+        """Adds a constraint of a kind that a program brings; ../../kernels/README.md says how to write one.
+
+        Args:
+            kind: the record of its functions.
+            first, second: frames P and Q, the second by default the world's; or, for kinds that act on coordinates, one
+                or two joints of one degree of freedom each.
+            constants: up to eight numbers for the kind.
+            num_rows: how many rows it has, up to six.
+            stiffness, damping: of a spring and damper in place of a rigid constraint [N/m, N s/m or as g is measured].
+            lower, upper: bounds of what each row exerts, of discrete plants only [N or N m]. With g = 0 and bounds, a
+                row is dry friction.
+
+        Returns:
+            The id of the constraint.
+
+        Raises:
+            TypeError: the kind is no ConstraintKind, or what it is between is of another type.
+            ValueError: there are too many constants or rows, or numbers are out of range or not finite.
+            RuntimeError: as above; both frames are on one body; or the plant is continuous and there are bounds.
+        """
+        return self._constraints.add_constraint(
+            kind, first, second, constants=constants, num_rows=num_rows, stiffness=stiffness, damping=damping,
+            lower=lower, upper=upper,
+        )  # fmt: skip
 
     def RemoveConstraint(self, id: MultibodyConstraintId) -> None:
         """Removes a constraint.

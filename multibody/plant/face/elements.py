@@ -66,6 +66,7 @@ class ElementsFace:
     GetBaseBodyJointType = from_tree(MultibodyTree.GetBaseBodyJointType)
     SetDefaultFloatingBaseBodyPose = from_tree(MultibodyTree.SetDefaultFloatingBaseBodyPose)
     GetDefaultFloatingBaseBodyPose = from_tree(MultibodyTree.GetDefaultFloatingBaseBodyPose)
+    SetDefaultFloatingBaseBodyDamping = from_tree(MultibodyTree.SetDefaultFloatingBaseBodyDamping)
     GetDefaultFreeBodyPose = from_tree(MultibodyTree.GetDefaultFloatingBaseBodyPose)
 
     def SetDefaultFreeBodyPose(self, body: RigidBody, X_PB: RigidTransform) -> None:

@@ -14,9 +14,11 @@ from merganser.geometry import (
     IllustrationProperties,
     ProximityProperties,
     SceneGraph,
+    SceneGraphInspector,
     Shape,
     SourceId,
 )
+from merganser.multibody.plant.contact_geometry import ContactGeometry
 from merganser.multibody.plant.coulomb_friction import CoulombFriction
 from merganser.multibody.plant.geometry_registration import GeometryRegistration
 from merganser.multibody.tree import RigidBody, SpatialInertia
@@ -28,6 +30,7 @@ class GeometryFace:
     """Frames of the bodies in a SceneGraph, and the shapes fixed to them."""
 
     _geometry: GeometryRegistration
+    _contact_geometry: ContactGeometry
 
     # ------------------------------------------------------------------ source and frames
 
@@ -172,3 +175,14 @@ class GeometryFace:
             TypeError: something else than bodies of this plant is given.
         """
         return self._geometry.collect_registered_geometries(bodies)
+
+    def EvalSceneGraphInspector(self, context: Any) -> SceneGraphInspector:
+        """Returns the inspector of the SceneGraph that is connected to the port `geometry_query`.
+
+        It knows the geometries as they are in this Context, with what has been added, changed and removed there.
+
+        Raises:
+            ValueError: the context is not one of this plant.
+            UnconnectedInputError: no SceneGraph is connected.
+        """
+        return self._contact_geometry.eval_inspector(context)

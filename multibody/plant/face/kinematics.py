@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.multibody.math import SpatialAcceleration, SpatialVelocity
+from merganser.multibody.plant.frame_motion import FrameMotion
 from merganser.multibody.plant.jacobians import PlantJacobians
 from merganser.multibody.plant.kinematics import PlantKinematics
 from merganser.multibody.plant.velocity_maps import VelocityMaps
@@ -46,6 +47,7 @@ class KinematicsFace:
     _kinematics: PlantKinematics
     _velocity_maps: VelocityMaps
     _jacobians: PlantJacobians
+    _frame_motion: FrameMotion
 
     # ------------------------------------------------------------------ poses
 
@@ -83,6 +85,14 @@ class KinematicsFace:
     def EvalBodySpatialVelocityInWorld(self, context: Any, body: RigidBody) -> SpatialVelocity:
         """Returns the spatial velocity V_WB_W of a body at its origin, in the world frame."""
         return self._kinematics.eval_body_spatial_velocity_in_world(context, body)
+
+    def EvalBodySpatialAccelerationInWorld(self, context: Any, body: RigidBody) -> SpatialAcceleration:
+        """Returns the spatial acceleration A_WB_W of a body at its origin, in the world frame.
+
+        It follows from all forces at the moment, those of contact, joint limits and constraints included; for a
+        discrete plant it is the mean over the next step, from (v+ - v) / h.
+        """
+        return self._frame_motion.eval_body_acceleration(context, body)
 
     def CalcPointsVelocities(
         self, context: Any, frame_B: Frame, p_BQi: ArrayLike, frame_A: Frame, frame_E: Frame

@@ -1,10 +1,11 @@
-"""Constraints between joints and bodies: what they hold together, as data for the solver of a discrete plant."""
+"""Constraints between joints and bodies: what they hold together, as data from which rows are made."""
 
 from merganser.multibody.tree.constraints.constraint_collection import ConstraintCollection
 from merganser.multibody.tree.constraints.constraint_id import MultibodyConstraintId
 from merganser.multibody.tree.constraints.distance_constraint_params import DistanceConstraintParams
 from merganser.multibody.tree.constraints.specs import (
     BallConstraintSpec,
+    ConstraintOfKind,
     ConstraintSpec,
     CouplerConstraintSpec,
     DistanceConstraintSpec,
@@ -14,6 +15,7 @@ from merganser.multibody.tree.constraints.specs import (
 __all__ = [
     "BallConstraintSpec",
     "ConstraintCollection",
+    "ConstraintOfKind",
     "ConstraintSpec",
     "CouplerConstraintSpec",
     "DistanceConstraintParams",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from merganser.multibody.tree.constraints.constraint_id import MultibodyConstraintId
 from merganser.multibody.tree.constraints.specs import (
     BallConstraintSpec,
+    ConstraintOfKind,
     ConstraintSpec,
     CouplerConstraintSpec,
     DistanceConstraintSpec,
@@ -15,11 +16,13 @@ from merganser.multibody.tree.constraints.specs import (
 
 __all__ = ["ConstraintCollection"]
 
-_KINDS = (CouplerConstraintSpec, DistanceConstraintSpec, BallConstraintSpec, WeldConstraintSpec)
+_TYPES = (
+    CouplerConstraintSpec, DistanceConstraintSpec, BallConstraintSpec, WeldConstraintSpec, ConstraintOfKind
+)  # fmt: skip
 
 
 class ConstraintCollection:
-    """Constraints by id; iteration takes couplers, distances, balls and welds, in each kind the older first."""
+    """Constraints by id; iteration takes couplers, distances, balls, welds, then others, of each the older first."""
 
     def __init__(self) -> None:
         self._specs: dict[MultibodyConstraintId, ConstraintSpec] = {}
@@ -28,7 +31,7 @@ class ConstraintCollection:
         return len(self._specs)
 
     def __iter__(self) -> Iterator[ConstraintSpec]:
-        return (spec for kind in _KINDS for spec in self._specs.values() if isinstance(spec, kind))
+        return (spec for of_type in _TYPES for spec in self._specs.values() if isinstance(spec, of_type))
 
     def __contains__(self, id: object) -> bool:
         return id in self._specs

@@ -1,20 +1,28 @@
-"""What a constraint holds together: indices of joints or bodies, and numbers."""
+"""What a constraint holds together: indices of joints or bodies, and numbers; and the rows that it comes to."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from merganser.framework.math import RigidTransform
+from merganser.multibody.kernels.constraints import ConstraintKind
+from merganser.multibody.kernels.constraints.coupler import KIND as COUPLER
+from merganser.multibody.kernels.constraints.distance import KIND as DISTANCE
+from merganser.multibody.kernels.constraints.point import KIND as POINT
+from merganser.multibody.kernels.constraints.rotation import KIND as ROTATION
 from merganser.multibody.tree.constraints.constraint_id import MultibodyConstraintId
 from merganser.multibody.tree.constraints.distance_constraint_params import DistanceConstraintParams
+from merganser.multibody.tree.constraints.rows import make_rows
 from merganser.multibody.tree.indices import BodyIndex, JointIndex
 
 __all__ = [
     "BallConstraintSpec",
+    "ConstraintOfKind",
     "ConstraintSpec",
     "CouplerConstraintSpec",
     "DistanceConstraintSpec",
@@ -22,10 +30,34 @@ __all__ = [
 ]
 
 Vector = npt.NDArray[np.float64]
+Rows = npt.NDArray[Any]
 
 
-@dataclass(frozen=True)
-class CouplerConstraintSpec:
+@dataclass(frozen=True, eq=False)
+class ConstraintSpec:
+    """What all constraints are."""
+
+    id: MultibodyConstraintId
+
+    def rows(self, tree: Any) -> Rows:
+        """Returns the rows of the constraint, as records of kernels/constraints/records.py.
+
+        Args:
+            tree: finalized.
+        """
+        raise NotImplementedError
+
+    def between(self) -> tuple[str, tuple[int, ...]]:
+        """Returns "bodies" or "joints", and the indices of those that it holds together."""
+        raise NotImplementedError
+
+    def name(self) -> str:
+        """Returns what it is called in messages."""
+        return f"{type(self).__name__.removesuffix('ConstraintSpec').lower()} constraint"
+
+
+@dataclass(frozen=True, eq=False)
+class CouplerConstraintSpec(ConstraintSpec):
     """Two joints of one velocity each with q0 = gear_ratio q1 + offset.
 
     Attributes:
@@ -33,23 +65,47 @@ class CouplerConstraintSpec:
         offset: [unit of q0].
     """
 
-    id: MultibodyConstraintId
     joint0: JointIndex
     joint1: JointIndex
     gear_ratio: float
     offset: float
 
+    def rows(self, tree: Any) -> Rows:
+        """One row between coordinates."""
+        joints = [tree.get_joint(joint) for joint in (self.joint0, self.joint1)]
+        return make_rows(COUPLER, 1, joints=joints, constants=(self.gear_ratio, self.offset))
 
-@dataclass(frozen=True)
-class DistanceConstraintSpec:
-    """A rod between points of two bodies; by default, for a Context may have other parameters."""
+    def between(self) -> tuple[str, tuple[int, ...]]:
+        """Both joints."""
+        return "joints", (self.joint0, self.joint1)
 
-    id: MultibodyConstraintId
-    params: DistanceConstraintParams
+    def name(self) -> str:
+        """A coupler."""
+        return "coupler"
 
 
 @dataclass(frozen=True, eq=False)
-class BallConstraintSpec:
+class DistanceConstraintSpec(ConstraintSpec):
+    """A rod between points of two bodies; by default, for a Context may have other parameters."""
+
+    params: DistanceConstraintParams
+
+    def rows(self, tree: Any) -> Rows:
+        """One row between bodies."""
+        params, of_body = self.params, tree.mobod_of_body
+        return make_rows(
+            DISTANCE, 1, mobods=(of_body[params.bodyA()], of_body[params.bodyB()]),
+            frames=(RigidTransform(params.p_AP()), RigidTransform(params.p_BQ())), constants=(params.distance(),),
+            spring=(params.stiffness(), params.damping()),
+        )  # fmt: skip
+
+    def between(self) -> tuple[str, tuple[int, ...]]:
+        """Both bodies."""
+        return "bodies", (self.params.bodyA(), self.params.bodyB())
+
+
+@dataclass(frozen=True, eq=False)
+class BallConstraintSpec(ConstraintSpec):
     """A point P of body A that coincides with a point Q of body B.
 
     Attributes:
@@ -57,22 +113,78 @@ class BallConstraintSpec:
         p_BQ: Q in B [m], shape [3]; until Finalize() None for: where P is in the default configuration.
     """
 
-    id: MultibodyConstraintId
     body_A: BodyIndex
     p_AP: Vector
     body_B: BodyIndex
     p_BQ: Vector | None
 
+    def rows(self, tree: Any) -> Rows:
+        """Three rows between bodies."""
+        assert self.p_BQ is not None  # since Finalize()
+        mobods = tree.mobod_of_body[[int(self.body_A), int(self.body_B)]]
+        return make_rows(POINT, 3, mobods=mobods, frames=(RigidTransform(self.p_AP), RigidTransform(self.p_BQ)))
+
+    def between(self) -> tuple[str, tuple[int, ...]]:
+        """Both bodies."""
+        return "bodies", (self.body_A, self.body_B)
+
 
 @dataclass(frozen=True, eq=False)
-class WeldConstraintSpec:
+class WeldConstraintSpec(ConstraintSpec):
     """A frame P of body A that coincides with a frame Q of body B."""
 
-    id: MultibodyConstraintId
     body_A: BodyIndex
     X_AP: RigidTransform
     body_B: BodyIndex
     X_BQ: RigidTransform
 
+    def rows(self, tree: Any) -> Rows:
+        """Three rows of rotation, then three of translation."""
+        mobods, frames = tree.mobod_of_body[[int(self.body_A), int(self.body_B)]], (self.X_AP, self.X_BQ)
+        turns = make_rows(ROTATION, 6, mobods=mobods, frames=frames)[:3]
+        return np.concatenate([turns, make_rows(POINT, 6, mobods=mobods, frames=frames, constants=(1.0,))[3:]])
 
-ConstraintSpec: TypeAlias = CouplerConstraintSpec | DistanceConstraintSpec | BallConstraintSpec | WeldConstraintSpec
+    def between(self) -> tuple[str, tuple[int, ...]]:
+        """Both bodies."""
+        return "bodies", (self.body_A, self.body_B)
+
+
+@dataclass(frozen=True, eq=False)
+class ConstraintOfKind(ConstraintSpec):
+    """A constraint of a kind that a program brings.
+
+    Attributes:
+        kind: what it holds.
+        joints: one or two, if it is between coordinates, else none.
+        bodies: A and B, if it is between bodies, else none.
+        frames: P and Q in these.
+        constants: up to eight numbers.
+        num_rows: how many rows.
+        spring: stiffness, infinite for a rigid constraint, and damping.
+        bounds: of what each row exerts [N or N m].
+    """
+
+    kind: ConstraintKind
+    joints: tuple[JointIndex, ...] = ()
+    bodies: tuple[BodyIndex, ...] = ()
+    frames: tuple[RigidTransform, ...] = ()
+    constants: tuple[float, ...] = ()
+    num_rows: int = 1
+    spring: tuple[float, float] = (math.inf, 0.0)
+    bounds: tuple[float, float] = (-math.inf, math.inf)
+
+    def rows(self, tree: Any) -> Rows:
+        """As many as it has."""
+        return make_rows(
+            self.kind, self.num_rows, mobods=[tree.mobod_of_body[body] for body in self.bodies] or (0, 0),
+            frames=self.frames, joints=[tree.get_joint(joint) for joint in self.joints], constants=self.constants,
+            spring=self.spring, bounds=self.bounds,
+        )  # fmt: skip
+
+    def between(self) -> tuple[str, tuple[int, ...]]:
+        """Joints or bodies."""
+        return ("joints", self.joints) if self.joints else ("bodies", self.bodies)
+
+    def name(self) -> str:
+        """What the kind says."""
+        return f"{self.kind.name} constraint"

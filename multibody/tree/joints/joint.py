@@ -98,6 +98,7 @@ class Joint(NamedElement, ABC):
         if position_limits is not None:
             self.set_position_limits(*position_limits)
         self._default_damping = np.zeros(nv)
+        self._default_armature = 0.0  # of joints with one velocity
         self.set_default_damping_vector(damping)
 
     def _in_tree(self, tree: MultibodyTree) -> Joint:

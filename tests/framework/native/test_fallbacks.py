@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from merganser.framework.native import Given, Result, bind, device, inlined, kernel, specialize
-from merganser.framework.native.lanes import set_six, six_at, square_root, where
 from merganser.framework.native.shared_code import shared
+from merganser.framework.native.simd import set_six, six_at, square_root, where
 
 needs_compiler = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
 

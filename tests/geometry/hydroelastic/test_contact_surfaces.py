@@ -15,7 +15,7 @@ import merganser.geometry as geometry
 from merganser.geometry import Box, Convex, HalfSpace, Sphere
 from merganser.geometry.hydroelastic.engine import HydroelasticArrays, HydroelasticEngine
 from merganser.geometry.hydroelastic.face_columns import AREA, CENTROID, GRAD_M, GRAD_N, NORMAL, PRESSURE
-from merganser.geometry.hydroelastic.polygons import MOST_CORNERS, make_room
+from merganser.geometry.hydroelastic.polygons import MOST_CORNERS, make_buffers
 from merganser.geometry.hydroelastic.representation import CompliantVolume, RigidSurface, make_representation
 from merganser.geometry.hydroelastic.surfaces import contact_surfaces
 from merganser.geometry.meshes.volume_mesh import boundary_triangles
@@ -280,7 +280,7 @@ def test_outputs_grow_and_tell_how_many_faces_there_are(tmp_path: Path) -> None:
         np.zeros((5, 4), np.int64),
     )
     pairs = np.array([[0, 1]])
-    count = contact_surfaces(arrays.bodies, arrays.meshes, X_WG, pairs, 1, make_room(), corners, numbers, owners)
+    count = contact_surfaces(arrays.bodies, arrays.meshes, X_WG, pairs, 1, make_buffers(), corners, numbers, owners)
     assert count == len(many.numbers) > 64
     np.testing.assert_array_equal(numbers, many.numbers[:5])
 
@@ -299,7 +299,7 @@ def test_poses_of_complex_numbers_give_derivatives(kinds: tuple[str, str], tmp_p
     X[0] += 1j * h * dX
     n = 500
     corners, numbers = np.zeros((n, MOST_CORNERS, 4), complex), np.zeros((n, 14), complex)
-    owners, room = np.zeros((n, 4), np.int64), make_room(np.complex128)
+    owners, room = np.zeros((n, 4), np.int64), make_buffers(np.complex128)
     count = contact_surfaces(arrays.bodies, arrays.meshes, X, pairs, 1, room, corners, numbers, owners)
     faces = faces_of(bodies, list(X_WG))
     assert count == len(faces.numbers)

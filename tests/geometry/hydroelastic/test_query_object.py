@@ -167,23 +167,41 @@ def test_what_is_no_representation_is_refused() -> None:
         scene.place(X_WF).ComputeContactSurfaces("kPolygon")
 
 
-def test_poses_with_derivatives_are_refused_with_a_reason() -> None:
-    from merganser.framework.autodiff import AutoDiffXd
+@pytest.mark.parametrize("kind", ["rigid", "compliant"])
+@pytest.mark.parametrize("representation", [POLYGONS, TRIANGLES])
+def test_surfaces_follow_poses_with_derivatives(kind: str, representation: Any) -> None:
+    from merganser.framework.autodiff import AutoDiffXd, ExtractGradient
 
     scene_graph = SceneGraph_[AutoDiffXd]()
     source = scene_graph.RegisterSource("bodies")
     poses = FramePoseVector()
-    for i, p in enumerate(([0.0, 0.0, 0.59], [0.0, 0.0, 0.0])):
+    p_WB = InitializeAutoDiff(np.array([0.01, 0.02, 0.59])).ravel()
+    shapes = (Sphere(0.1), "compliant"), (Box(1, 1, 1), kind)
+    for i, (shape, of_kind) in enumerate(shapes):
         frame = scene_graph.RegisterFrame(source, GeometryFrame(f"frame{i}"))
-        shape = (Sphere(0.1), Box(1, 1, 1))[i]
-        id = scene_graph.RegisterGeometry(source, frame, GeometryInstance(RigidTransform(), shape, f"body{i}"))
-        scene_graph.AssignRole(source, id, make_properties(geometry, shape, ("compliant", "rigid")[i]))
-        poses.set_value(frame, RigidTransform(InitializeAutoDiff(np.array(p)).ravel()))
+        instance = GeometryInstance(RigidTransform(), shape, f"body{i}")
+        id = scene_graph.RegisterGeometry(source, frame, instance)
+        scene_graph.AssignRole(source, id, make_properties(geometry, shape, of_kind))
+        poses.set_value(frame, RigidTransform(p_WB if i == 0 else 0.0 * p_WB))
     context = scene_graph.CreateDefaultContext()
     scene_graph.get_source_pose_port(source).FixValue(context, poses)
-    query = scene_graph.get_query_output_port().Eval(context)
-    with pytest.raises(RuntimeError, match="float64; these are of AutoDiffXd"):
-        query.ComputeContactSurfaces(POLYGONS)
+    (surface,) = scene_graph.get_query_output_port().Eval(context).ComputeContactSurfaces(representation)
+
+    def numbers(surface: Any) -> list[Any]:
+        mesh = surface.tri_mesh_W() if surface.is_triangle() else surface.poly_mesh_W()
+        field = surface.tri_e_MN() if surface.is_triangle() else surface.poly_e_MN()
+        of_faces = [mesh.area(0), *surface.face_normal(0), *surface.centroid(1), *mesh.element_centroid(2)]
+        at_vertices = [*mesh.vertex(3), field.EvaluateAtVertex(3) / 1e5]
+        return [surface.total_area(), *surface.centroid(), *of_faces, *at_vertices]
+
+    def at_position(p: Any) -> Any:
+        scene = scene_of(*shapes)
+        (surface,) = scene.place([at(*p), np.eye(4)]).ComputeContactSurfaces(representation)
+        return np.array(numbers(surface))
+
+    p, h = np.array([0.01, 0.02, 0.59]), 1e-7
+    expected = np.stack([(at_position(p + h * e) - at_position(p - h * e)) / (2 * h) for e in np.eye(3)], axis=-1)
+    np.testing.assert_allclose(ExtractGradient(numbers(surface)), expected, atol=1e-6)
 
 
 def test_meshes_of_geometries_are_shown() -> None:

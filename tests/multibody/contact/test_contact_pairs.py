@@ -13,7 +13,7 @@ N = np.array([0.36, -0.48, 0.8])
 
 def materials(*records):
     """Mobod, stiffness, dissipation, relaxation time, frictions, and whether there is to be one point."""
-    return np.array(list(records), material_dtype)
+    return np.array([(*record, math.inf, (0.0, 0.0, 0.0)) for record in records], material_dtype)
 
 
 SOFT, HARD = (1, 1e4, 2.0, 0.1, 0.6, 0.5, 0), (2, 3e4, 1.0, 0.2, 1.0, 0.8, 0)
@@ -26,10 +26,10 @@ def contacts(*rows):
 
 def make(of_geometries, points, trees=(-1, 0, 1), candidates=((0, 1),)):
     """Contact pairs, by the compiled kernel, which must do what its text says."""
-    results = []
+    results, X_WG = [], np.tile(np.eye(4), (len(of_geometries), 1, 1))
     for kernel in (make_contact_pairs, make_contact_pairs.interpreted):
         pairs = np.full(len(points), 7, contact_pair_dtype)  # whatever it was before
-        count = kernel(of_geometries, np.array(trees), np.array(candidates), points, pairs)
+        count = kernel(of_geometries, np.array(trees), X_WG, np.array(candidates), points, pairs)
         results.append(pairs[:count])
     assert results[0].tobytes() == results[1].tobytes()
     return results[0]

@@ -15,7 +15,12 @@ from merganser.geometry.hydroelastic.engine import HydroelasticArrays, Hydroelas
 from merganser.geometry.hydroelastic.face_columns import AREA, CENTROID, GRAD_M, NORMAL, PRESSURE
 from merganser.geometry.hydroelastic.representation import make_representation
 from merganser.multibody.contact.contact_pairs import contact_pair_dtype, material_dtype
-from merganser.multibody.contact.hydroelastic_pairs import make_hydroelastic_pairs
+from merganser.multibody.contact.hydroelastic_pairs import (
+    CENTROIDS_OF_POLYGONS,
+    CENTROIDS_OF_TRIANGLES,
+    POINTS_OF_TRIANGLES,
+    make_hydroelastic_pairs,
+)
 
 E = 1e5
 PAIR = np.array([[0, 1]])
@@ -44,18 +49,28 @@ class Contact:
         )
         self.moduli = np.array([m if kind == "compliant" else math.inf for m, kind in zip(moduli, kinds)])
 
-    def faces(self, height: float) -> Any:
+    def poses(self, height: float) -> Any:
         X_WG = np.tile(np.eye(4), (2, 1, 1))
         X_WG[0, 2, 3] = height
-        return self.engine.contact_surfaces(X_WG, PAIR)
+        return X_WG
 
-    def pairs(self, height: float, materials: Any = MATERIALS, moving: Any = MOVING, kernel: Any = None) -> Any:
-        faces = self.faces(height)
-        out = np.zeros(len(faces.numbers), contact_pair_dtype)
+    def faces(self, height: float) -> Any:
+        return self.engine.contact_surfaces(self.poses(height), PAIR)
+
+    def pairs(
+        self, height: float, materials: Any = MATERIALS, moving: Any = MOVING, kernel: Any = None,
+        points: int = CENTROIDS_OF_POLYGONS, capacity: int | None = None,
+    ) -> Any:  # fmt: skip
+        faces, materials = self.faces(height), materials.copy()
+        materials["modulus"] = self.moduli
+        out = np.zeros(30 * len(faces.numbers) if capacity is None else capacity, contact_pair_dtype)
         for name in contact_pair_dtype.names or ():
             out[name] = np.nan if contact_pair_dtype[name].kind == "f" else -7
         kernel = kernel or make_hydroelastic_pairs
-        return out[: kernel(materials, self.moduli, moving, PAIR, faces.numbers, faces.owners, out)]
+        X_WG = self.poses(height)
+        count = kernel(materials, moving, points, X_WG, PAIR, faces.corners, faces.numbers, faces.owners, 0, out)
+        assert capacity is not None or count <= len(out)
+        return out[:count] if capacity is None else count
 
 
 BALL = [Sphere(0.1), HalfSpace()]
@@ -131,8 +146,40 @@ def test_faces_whose_pressure_does_not_grow_along_the_normal_are_no_pairs() -> N
     assert len(contact.pairs(-0.05)) == 0
 
 
-def test_the_kernel_is_the_same_in_python() -> None:
+@pytest.mark.parametrize("points", [CENTROIDS_OF_POLYGONS, CENTROIDS_OF_TRIANGLES, POINTS_OF_TRIANGLES])
+def test_the_kernel_is_the_same_in_python(points: int) -> None:
     contact = Contact([Sphere(0.1), Sphere(0.1)], ["compliant", "compliant"])
-    compiled, plain = contact.pairs(0.19), contact.pairs(0.19, kernel=make_hydroelastic_pairs.interpreted)
+    compiled = contact.pairs(0.19, points=points)
+    plain = contact.pairs(0.19, kernel=make_hydroelastic_pairs.interpreted, points=points)
     for name in contact_pair_dtype.names or ():
-        np.testing.assert_allclose(compiled[name], plain[name], rtol=1e-14)
+        np.testing.assert_allclose(compiled[name], plain[name], rtol=1e-13, atol=1e-18)
+
+
+def test_triangles_carry_the_same_force_and_three_points_the_same_moments() -> None:
+    """The pressure is linear on a face, so that its product with a position is quadratic."""
+    contact = Contact([Sphere(0.1), Sphere(0.1)], ["compliant", "compliant"])
+    whole, triangles, points = (contact.pairs(0.19, points=p) for p in range(3))
+    for pairs in (triangles, points):
+        assert pairs["elastic_force"].sum() == pytest.approx(whole["elastic_force"].sum(), rel=1e-12)
+    assert len(points) == 3 * len(triangles) > len(whole)
+    # Of one triangle, against barycentric coordinates: int p x dA = A / 12 sum_ij p_i x_j (1 + delta_ij).
+    faces = contact.faces(0.19)
+    corners, numbers = faces.corners[0, :2], faces.numbers[0]
+    centroid = np.append(numbers[CENTROID : CENTROID + 3], numbers[PRESSURE])
+    vertices = np.vstack([corners, centroid])
+    area = 0.5 * np.linalg.norm(np.cross(vertices[1, :3] - vertices[0, :3], vertices[2, :3] - vertices[0, :3]))
+    expected = area / 12.0 * (vertices[:, 3] @ (np.ones((3, 3)) + np.eye(3)) @ vertices[:, :3])
+    found = points["elastic_force"][:3] @ points["p_WC"][:3]
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
+
+
+def test_more_pairs_than_fit_are_counted_and_not_written() -> None:
+    contact = Contact([Sphere(0.1), Sphere(0.1)], ["compliant", "compliant"])
+    assert contact.pairs(0.19, capacity=3) == len(contact.pairs(0.19)) > 3
+
+
+def test_surfaces_that_move_on_their_bodies_are_told_in_the_world() -> None:
+    materials = MATERIALS.copy()
+    materials["v_GS_G"] = [[0.3, 0.0, 0.0], [0.1, 0.2, 0.0]]
+    pairs = Contact(BALL, ["compliant", "rigid"]).pairs(0.09, materials)
+    np.testing.assert_allclose(pairs["v_SbSa_W"], np.tile([0.2, -0.2, 0.0], (len(pairs), 1)), atol=1e-15)

@@ -12,7 +12,7 @@ from merganser.multibody.contact import ContactProblem, integer_workspace_size
 from merganser.multibody.contact.layout import CONTACT, TAMSI, Problem
 from merganser.multibody.contact.ordering import order_trees
 from merganser.multibody.contact.unsymmetric import assemble_panels, factor_panels, solve_panels
-from merganser.multibody.contact.workspace import HESSIAN_SIZE, carve_islands, carve_pattern
+from merganser.multibody.contact.work_arrays import HESSIAN_SIZE, carve_islands, carve_pattern
 
 Array = NDArray[np.float64]
 

@@ -253,7 +253,7 @@ KERNELS: dict[str, Callable[[Tree], Any]] = {
 }
 
 # Kernels on trees with loops: tests/multibody/plant/test_loops.py has them in every scalar type.
-OF_LOOPS = {"loop_rows", "loop_forward_dynamics", "loop_state_derivatives"}
+OF_LOOPS = {"constraint_rows", "constrained_forward_dynamics", "constrained_state_derivatives"}
 
 DECIDING = {"controlled_step"}  # kernels that compare values: their derivatives are exact, but symbols will not do
 

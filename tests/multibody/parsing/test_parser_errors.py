@@ -195,7 +195,7 @@ def test_bad_sdf_is_refused_with_its_line(case):
         ("<sdf version='1.7'><model name='m'/></sdf>", "sdf", ["no link"]),
         ("<sdf version='1.7'><model name='m'/><model name='n'/></sdf>", "sdf", ["2 models"]),
         ("", "urdf", ["not well-formed"]),
-        ("<mujoco/>", "xml", ["'xml' is not supported", ".urdf, .sdf"]),
+        ("#usda", "usda", ["'usda' is not supported", ".urdf, .sdf"]),
     ],
 )
 def test_document_that_is_no_model_is_refused(text, file_type, words):
@@ -273,7 +273,7 @@ def test_missing_folder_is_named():
 
 
 def test_unknown_extension_names_those_there_are(tmp_path):
-    path = tmp_path / "arm.xml"
-    path.write_text("<mujoco/>")
-    with pytest.raises(ParsingError, match=r"'\.xml' is not supported; the parser reads \.urdf, \.sdf"):
+    path = tmp_path / "arm.usda"
+    path.write_text("#usda")
+    with pytest.raises(ParsingError, match=r"'\.usda' is not supported; the parser reads \.urdf, \.sdf"):
         Parser(MultibodyPlant(0.0)).AddModels(path)

@@ -21,6 +21,9 @@ from merganser.multibody.parsing import (
     ParsingError,
 )
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, MultibodyPlant
+from tests.support.fuzz_models import Fuzzer
+from tests.support.mjcf_documents import DOCUMENTS
+from tests.support.mutations import mutated
 from tests.support.odd_models import CUBE_OBJ, INCLUDES, ODD_DOCUMENTS
 
 MODELS = Path(__file__).parents[3] / "examples" / "models"
@@ -56,72 +59,50 @@ def read(text: str, file_type: str) -> tuple[MultibodyPlant, ParsingError | None
 
 # ---------------------------------------------------------------------- mutations
 
-WORDS = [
-    "nan", "inf", "-1", "0", "1e308", "-1e308", "1e-320", "", "x", "1 2 3", "world", "__model__", "a", "b", "a::b",
-    "::", "true", "package://[x", "\ud800", "9" * 400, "fixed", "revolute", "ball", "planar", "floating", "screw",
-]  # fmt: skip
-CHARACTERS = "\x00\t\"&'<>/\x80é\u2028\ufffe0 "
-
-
-def mutated(text: str, rng: random.Random) -> str:
-    for _ in range(rng.choice((1, 1, 1, 2, 3, 6))):
-        text = rng.choice(MUTATIONS)(text, rng) or "<"
-    return text
-
-
-def change_a_character(text: str, rng: random.Random) -> str:
-    i = rng.randrange(len(text))
-    return text[:i] + rng.choice(CHARACTERS) + text[i + 1 :]
-
-
-def cut_a_piece(text: str, rng: random.Random) -> str:
-    i = rng.randrange(len(text))
-    return text[:i] + text[i + rng.randrange(1, 30) :]
-
-
-def repeat_a_tag(text: str, rng: random.Random) -> str:
-    tags = re.findall(r"<[^<>]*>|[^<>]+", text) or ["<"]
-    tags.insert(rng.randrange(len(tags)), rng.choice(tags))
-    return "".join(tags)
-
-
-def lose_a_tag(text: str, rng: random.Random) -> str:
-    tags = re.findall(r"<[^<>]*>|[^<>]+", text) or ["<"]
-    del tags[rng.randrange(len(tags))]
-    return "".join(tags)
-
-
-def change_a_value(text: str, rng: random.Random) -> str:
-    values = [m.span(1) for m in re.finditer(r"=\"([^\"]*)\"|>([^<>]*)<|(-?\d+\.?\d*)", text) if m.group(1) is not None]
-    values += [m.span() for m in re.finditer(r"-?\d+\.?\d*", text)]
-    start, end = rng.choice(values) if values else (0, 0)
-    return text[:start] + rng.choice(WORDS) + text[end:]
-
-
-def move_an_element(text: str, rng: random.Random) -> str:
-    elements = list(re.finditer(r"<(\S+)[^<>]*/>|<(link|joint|frame) .*?</\2>", text, re.DOTALL))
-    if not elements:
-        return text
-    what, where = rng.choice(elements), rng.choice(elements)
-    return text[: where.start()] + what.group() + text[where.start() :]
-
-
-MUTATIONS = (change_a_character, cut_a_piece, repeat_a_tag, lose_a_tag, change_a_value, change_a_value, move_an_element)
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_mutated_documents_are_read_or_refused_without_traces(seed):
     rng = random.Random(seed)
-    own = [(path.read_text(), path.suffix[1:]) for path in sorted(MODELS.iterdir()) if path.suffix in (".urdf", ".sdf")]
+    own = [(path.read_text(), path.suffix[1:]) for path in sorted(MODELS.iterdir()) if path.suffix != ".py"]
     documents = own + list(ODD_DOCUMENTS.values()) + [(text, "sdf") for text in INCLUDES.values()]
+    documents += [(text, "xml") for text in DOCUMENTS.values()]
     num_refused = 0
     for _ in range(200):
         text, file_type = rng.choice(documents)
         _, error = read(mutated(text, rng), file_type)
         if error is not None:
-            assert re.match(r"<literal-string>\.\w+:\d+: ", str(error))
+            assert re.match(r"<literal-string>\.\w+(:\d+)?: ", str(error))
             num_refused += 1
     assert 0 < num_refused < 200
+
+
+def test_mutated_files_of_all_formats_open_nothing_else_and_take_no_time(tmp_path):
+    fuzzer = Fuzzer(tmp_path, seed=5)
+    findings = fuzzer.run(400)
+    assert not findings, f"{findings[0].what}, from\n{findings[0].text}"
+    assert fuzzer.num_models > 40
+
+
+def _open_a_secret(parser: Parser, path: Path) -> None:
+    Path("/etc/hostname").open().close()
+
+
+def _fail(parser: Parser, path: Path) -> None:
+    raise KeyError("inside")
+
+
+def _loiter(parser: Parser, path: Path) -> None:
+    end = time.process_time() + 1.1
+    while time.process_time() < end:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("fault", "what"), [(_open_a_secret, "opened "), (_fail, "KeyError: 'inside'"), (_loiter, "took 1.")]
+)
+def test_faults_of_a_reader_would_be_found(tmp_path, monkeypatch, fault, what):
+    monkeypatch.setattr(Parser, "AddModels", fault)
+    (finding,) = Fuzzer(tmp_path).run(1)
+    assert finding.what.startswith(what)
 
 
 # ---------------------------------------------------------------------- size and depth

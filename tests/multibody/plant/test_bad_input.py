@@ -199,6 +199,7 @@ WITH_ELEMENTS = {  # of p or of o: calls with one argument from another plant
     "SetFreeBodySpatialVelocity": lambda r, o: r.plant.SetFreeBodySpatialVelocity(
         r.context, o.box, SpatialVelocity.Zero()
     ),
+    "SetDefaultFloatingBaseBodyDamping": lambda r, o: r.plant.SetDefaultFloatingBaseBodyDamping(o.box, 1.0),
     "SetDefaultFloatingBaseBodyPose": lambda r, o: r.plant.SetDefaultFloatingBaseBodyPose(o.box, X),
     "GetDefaultFloatingBaseBodyPose": lambda r, o: r.plant.GetDefaultFloatingBaseBodyPose(o.box),
     "GetBodiesWeldedTo": lambda r, o: r.plant.GetBodiesWeldedTo(o.box),

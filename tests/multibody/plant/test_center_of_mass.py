@@ -42,7 +42,7 @@ def test_velocity_of_the_centre_of_mass_is_momentum_by_mass_and_jacobian_times_v
 
 def test_acceleration_of_the_centre_of_mass_is_bias_and_jacobian_times_accelerations(plant, context):
     W = plant.world_frame()
-    _, vdot = plant._calc_vdot(context)
+    _, vdot = plant._dynamics.calc_vdot(context)
     a_WScm_W = plant.CalcCenterOfMassTranslationalAccelerationInWorld(context)
     J = plant.CalcJacobianCenterOfMassTranslationalVelocity(context, V, W, W)
     bias = plant.CalcBiasCenterOfMassTranslationalAcceleration(context, V, W, W)

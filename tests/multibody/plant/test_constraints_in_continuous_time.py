@@ -72,11 +72,12 @@ def test_a_ball_constraint_closes_a_planar_loop_as_a_loop_joint_does() -> None:
     assert np.abs(accelerations[0]).max() > 1.0
 
 
-def test_a_four_bar_changes_its_time_step_to_zero_and_back() -> None:
+@pytest.mark.parametrize("closed_by", ["ball", "joint"])
+def test_a_four_bar_changes_its_time_step_to_zero_and_back(closed_by: str) -> None:
     """The positions of discrete plants go to those of the continuous one in proportion to the time step."""
     ends = {}
     for h in (0.0, 1e-3, 5e-4):
-        plant, context = four_bar(h, "ball")
+        plant, context = four_bar(h, closed_by)
         simulator = Simulator(plant, context)
         simulator.AdvanceTo(0.3)
         ends[h] = plant.GetPositions(context)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from contact_scenes import APPROXIMATIONS, Fill, Scene, add_free_body, add_ground, contact_library, free_state, material
 
-import merganser.multibody.plant.contact as contact_module
+import merganser.multibody.plant.dynamics as dynamics_module
 from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder
 from merganser.framework.math import RigidTransform
@@ -62,8 +62,8 @@ def test_box_rests_on_four_corners_that_share_its_weight(approximation: str) -> 
 @pytest.mark.parametrize("approximation", ["kTamsi", "kSap"])
 def test_other_processes_compile_the_kernels_of_a_step_with_contact(approximation, monkeypatch) -> None:
     jobs: list[Any] = []
-    monkeypatch.setattr(contact_module, "is_missing", lambda _kernel: True)
-    monkeypatch.setattr(contact_module, "compile_ahead", jobs.extend)
+    monkeypatch.setattr(dynamics_module, "is_missing", lambda _kernel: True)
+    monkeypatch.setattr(dynamics_module, "compile_ahead", jobs.extend)
     monkeypatch.setenv("MERGANSER_PLAN", "never")  # a step in the compiled loop needs nothing compiled ahead
     steady(approximation)
     called = [(kernel, arguments) for kernel, arguments in jobs if kernel.codes]
@@ -79,9 +79,9 @@ def test_other_processes_begin_before_this_one_compiles_anything_for_a_step(monk
     monkeypatch.setenv("MERGANSER_PLAN", "never")
     scene = Scene(LIB, H, resting_box)
     gathered: list[Any] = []
-    monkeypatch.setattr(contact_module, "is_missing", lambda _kernel: True)
-    monkeypatch.setattr(contact_module, "compile_ahead", begin)
-    monkeypatch.setattr(contact_module, "take_step", lambda *given: gathered.append(given))
+    monkeypatch.setattr(dynamics_module, "is_missing", lambda _kernel: True)
+    monkeypatch.setattr(dynamics_module, "compile_ahead", begin)
+    monkeypatch.setattr(dynamics_module, "take_step", lambda *given: gathered.append(given))
     with pytest.raises(InterruptedError):
         scene.run(1)
     assert not gathered

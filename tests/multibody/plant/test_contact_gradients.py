@@ -84,7 +84,7 @@ def make_scene(
     plant.Finalize()
     if time_step > 0.0:
         # Of default accuracy is 1e-6, which differences would show.
-        plant._settings_of_contact()["relative_tolerance"] = 1e-13
+        plant._settings.of_solver()["relative_tolerance"] = 1e-13
     if plant.num_actuated_dofs():
         builder.ExportInput(plant.get_actuation_input_port(), "u")
     for instance in range(plant.num_model_instances()):
@@ -152,7 +152,7 @@ def check_derivatives(
     diagram = scene.diagram.ToAutoDiffXd()
     plant = diagram.GetSubsystemByName("plant")
     if plant.time_step() > 0.0:
-        plant._settings_of_contact()["relative_tolerance"] = 1e-13
+        plant._settings.of_solver()["relative_tolerance"] = 1e-13
     variables = InitializeAutoDiff(z).ravel()
     found = advance(diagram, plant, diagram.CreateDefaultContext(), prepare, variables, num_steps)
     np.testing.assert_allclose(ExtractValue(found).ravel(), expected, atol=1e-9 * max(1.0, np.abs(expected).max()))
@@ -525,7 +525,7 @@ def test_numbers_without_derivatives_give_those_of_floats() -> None:
     scene = make_scene(add_pusher)
     diagram = scene.diagram.ToAutoDiffXd()
     plant = diagram.GetSubsystemByName("plant")
-    plant._settings_of_contact()["relative_tolerance"] = 1e-13
+    plant._settings.of_solver()["relative_tolerance"] = 1e-13
     states = []
     for d, p in (scene.diagram, scene.plant), (diagram, plant):
         context = d.CreateDefaultContext()

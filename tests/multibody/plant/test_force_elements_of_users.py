@@ -284,7 +284,7 @@ def test_the_compiled_plan_and_python_agree_to_the_last_bit(time_step: float) ->
         simulator.AdvanceTo(0.1)
         ends.append(log.FindLog(simulator.get_context()).data().copy())
         if is_native:
-            assert plant._native_dynamics.num_calls < 5  # of the dynamics in Python
+            assert plant._dynamics.native.num_calls < 5  # of the dynamics in Python
     np.testing.assert_array_equal(*ends)
     assert np.abs(ends[0][:, -1] - ends[0][:, 0]).max() > 0.01
 

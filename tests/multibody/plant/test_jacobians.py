@@ -77,7 +77,7 @@ def test_jacobian_times_velocities_is_the_velocity_of_frames_and_points(plant, c
 def test_bias_accelerations_are_what_frames_have_without_accelerations_of_the_joints(plant, context):
     B, A, E = frames(plant)
     plant.get_actuation_input_port().FixValue(context, [0.7, -0.3])
-    _, vdot = plant._calc_vdot(context)
+    _, vdot = plant._dynamics.calc_vdot(context)
     J_V = plant.CalcJacobianSpatialVelocity(context, V, B, np.zeros(3), A, E)
     bias = plant.CalcBiasSpatialAcceleration(context, V, B, np.zeros(3), A, E).get_coeffs()
     A_AB_E = B.CalcSpatialAcceleration(context, A, E).get_coeffs()
@@ -90,7 +90,7 @@ def test_bias_accelerations_are_what_frames_have_without_accelerations_of_the_jo
 
 def test_accelerations_from_vdot_are_those_of_the_dynamics(plant, context):
     plant.get_actuation_input_port().FixValue(context, [0.7, -0.3])
-    _, vdot = plant._calc_vdot(context)
+    _, vdot = plant._dynamics.calc_vdot(context)
     accelerations = plant.CalcSpatialAccelerationsFromVdot(context=context, known_vdot=vdot)
     assert len(accelerations) == plant.num_bodies()
     for i, A_WB_W in enumerate(accelerations):

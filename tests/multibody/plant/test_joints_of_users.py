@@ -316,7 +316,7 @@ def test_the_compiled_plan_and_python_agree_to_the_last_bit(time_step: float) ->
         simulator.AdvanceTo(0.1)
         ends.append(log.FindLog(simulator.get_context()).data().copy())
         if is_native:
-            assert plant._native_dynamics.num_calls < 5  # of the dynamics in Python
+            assert plant._dynamics.native.num_calls < 5  # of the dynamics in Python
     np.testing.assert_array_equal(*ends)
     assert np.abs(ends[0][:, -1] - ends[0][:, 0]).max() > 0.01
 
@@ -371,7 +371,7 @@ def test_an_unknown_kind_is_refused_by_finalize() -> None:
     plant = MultibodyPlant(0.0)
     body = plant.AddRigidBody("body", SpatialInertia.SolidCubeWithMass(1.0, 0.1))
     plant.AddJoint(Odd("odd", plant.world_frame(), body.body_frame(), [0.0, 0.0, 1.0]))
-    with pytest.raises(TypeError, match="kind of a joint must be a MobilizerKind, not a str: 'ball and socket'"):
+    with pytest.raises(TypeError, match="kind of a mobilizer must be a MobilizerKind, not a str: 'ball and socket'"):
         plant.Finalize()
 
 

@@ -8,7 +8,7 @@ from merganser.analysis import Simulator
 from merganser.framework.autodiff import ExtractGradient, ExtractValue, InitializeAutoDiff
 from merganser.framework.math import RigidTransform, RollPitchYaw
 from merganser.multibody.math import SpatialVelocity
-from merganser.multibody.plant import MultibodyPlant, plot_topology
+from merganser.multibody.plant import DiscreteContactApproximation, MultibodyPlant, plot_topology
 from merganser.multibody.tree import (
     BallRpyJoint,
     FixedOffsetFrame,
@@ -34,9 +34,9 @@ JOINTS = {
 }
 
 
-def two_bodies(make_joint, closes_loop, copies=1, stabilization_time=0.1):
+def two_bodies(make_joint, closes_loop, copies=1, stabilization_time=0.1, time_step=0.0):
     """P turns on the world, C hangs on P by the joint; with a loop joint, C floats by itself."""
-    plant = MultibodyPlant(0.0)
+    plant = MultibodyPlant(time_step)
     body_P, body_C = plant.AddRigidBody("P", off_centre_inertia()), plant.AddRigidBody("C", off_centre_inertia())
     plant.AddJoint(RevoluteJoint("base", plant.world_frame(), body_P.body_frame(), [0, 1, 0]))
     for k in range(copies):
@@ -52,14 +52,14 @@ def two_bodies(make_joint, closes_loop, copies=1, stabilization_time=0.1):
     return plant, body_P, body_C
 
 
-def pair(name, copies=1):
+def pair(name, copies=1, time_step=0.0):
     """The plant with a tree joint and that with a loop joint, in contexts of one random state."""
     rng = np.random.default_rng(5)
-    tree, P, C = two_bodies(JOINTS[name], closes_loop=False)
+    tree, P, C = two_bodies(JOINTS[name], closes_loop=False, time_step=time_step)
     context = tree.CreateDefaultContext()
     tree.SetPositions(context, rng.normal(size=tree.num_positions()))
     tree.SetVelocities(context, rng.normal(size=tree.num_velocities()))
-    loop, P_loop, C_loop = two_bodies(JOINTS[name], closes_loop=True, copies=copies)
+    loop, P_loop, C_loop = two_bodies(JOINTS[name], closes_loop=True, copies=copies, time_step=time_step)
     in_loop = loop.CreateDefaultContext()
     base = loop.GetJointByName("base")
     base.set_angle(in_loop, tree.GetPositions(context)[0])
@@ -326,11 +326,63 @@ def test_frames_of_a_loop_joint_cannot_move_in_a_context():
         plant.GetFrameByName("left_tip").SetPoseInParentFrame(context, RigidTransform())
 
 
-def test_a_discrete_plant_takes_no_loop_joint():
+def test_the_tamsi_solver_takes_no_loop_joint():
     plant = MultibodyPlant(0.01)
+    plant.set_discrete_contact_approximation(DiscreteContactApproximation.kTamsi)
     body = plant.AddRigidBody("body", box_inertia())
-    with pytest.raises(RuntimeError, match="is discrete, but loop joints need a continuous plant"):
-        plant.AddLoopJoint(RevoluteJoint("hinge", plant.world_frame(), body.body_frame(), [0, 0, 1]))
+    hinge = RevoluteJoint("hinge", plant.world_frame(), body.body_frame(), [0, 0, 1])
+    with pytest.raises(RuntimeError, match=r"AddLoopJoint.*uses the TAMSI solver, which does not support loop joints"):
+        plant.AddLoopJoint(hinge)
+    plant.set_discrete_contact_approximation(DiscreteContactApproximation.kSap)
+    plant.AddLoopJoint(hinge)
+    with pytest.raises(RuntimeError, match="does not support constraints, of which the plant has 1"):
+        plant.set_discrete_contact_approximation(DiscreteContactApproximation.kTamsi)
+
+
+@pytest.mark.parametrize("name", JOINTS)
+def test_in_discrete_time_a_loop_joint_moves_bodies_as_that_of_a_tree_does(name):
+    """Both steps are of first order, so that the difference after a time goes with the time step."""
+    ends = []
+    for h in (2e-4, 1e-4):
+        (tree, context, bodies), (loop, in_loop, loop_bodies) = pair(name, time_step=h)
+        for _ in range(round(0.02 / h)):
+            tree.ExecuteForcedEvents(context)
+            loop.ExecuteForcedEvents(in_loop)
+        np.testing.assert_allclose(loop.CalcLoopJointErrors(in_loop), 0.0, atol=1e-5)
+        poses = [
+            [plant.EvalBodyPoseInWorld(x, body).GetAsMatrix34() for body in of]
+            for plant, x, of in ((tree, context, bodies), (loop, in_loop, loop_bodies))
+        ]
+        ends.append(np.abs(np.subtract(*poses)).max())
+    assert ends[1] < 2e-4 and ends[1] < 0.6 * ends[0]
+
+
+def test_the_force_of_a_loop_joint_in_a_step_goes_to_that_of_continuous_time():
+    forces = []
+    for h in (0.0, 1e-5):
+        _, (loop, context, _) = pair("revolute", time_step=h)
+        forces.append(loop.CalcLoopJointSpatialForce(context, loop.get_loop_joint(0)).get_coeffs())
+    # The first step gives way by what a near-rigid constraint does (contact/regularization.py).
+    np.testing.assert_allclose(forces[1], forces[0], atol=2e-2 * np.abs(forces[0]).max())
+    converted = loop.ToAutoDiffXd()
+    x = loop.GetPositionsAndVelocities(context)
+    with_derivatives = converted.CreateDefaultContext()
+    converted.SetPositionsAndVelocities(with_derivatives, InitializeAutoDiff(x).ravel())
+    joint = converted.get_loop_joint(0)
+    found = converted.CalcLoopJointSpatialForce(with_derivatives, joint).get_coeffs()
+    np.testing.assert_allclose(ExtractValue(found).ravel(), forces[1], rtol=1e-6)  # what the solver leaves
+    moved = x.copy()
+    moved[-1] += 1e-6
+    loop.SetPositionsAndVelocities(context, moved)
+    change = loop.CalcLoopJointSpatialForce(context, loop.get_loop_joint(0)).get_coeffs() - forces[1]
+    np.testing.assert_allclose(ExtractGradient(found)[:, -1], change / 1e-6, rtol=1e-3, atol=1e-2)
+
+
+def test_a_simulation_of_a_discrete_plant_does_not_start_with_an_open_loop():
+    _, (loop, context, _) = pair("revolute", time_step=1e-3)
+    loop.GetJointByName("base").set_angle(context, 2.0)
+    with pytest.raises(RuntimeError, match=r"Loop joint 'joint0' .* is open"):
+        Simulator(loop, context).Initialize()
 
 
 def test_loop_joints_are_drawn_dashed():

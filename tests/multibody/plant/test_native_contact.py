@@ -144,7 +144,7 @@ def make_scene(
     simulator = Simulator(builder.Build())
     simulator.set_use_native_plan(way == "always", at_once=True)
     if way == "never":
-        plant._native_dynamics.resolve = lambda context: None  # type: ignore[method-assign]
+        plant._dynamics.native.resolve = lambda context: None  # type: ignore[method-assign]
     context = plant.GetMyMutableContextFromRoot(simulator.get_mutable_context())
     for name, p in (("lower", [0, 0, 0.06]), ("upper", [0.03, 0.02, 0.17]), ("ball", [0.15, 0.0, 0.09])):
         plant.SetFreeBodyPose(context, plant.GetBodyByName(name), RigidTransform(np.array(p, float)))
@@ -174,7 +174,7 @@ def compare(run: Callable[[Scene], None], **options: Any) -> list[Scene]:
     for way in WAYS:
         scene = make_scene(way, **options)
         run(scene)
-        calls = scene.plant._native_dynamics.num_calls
+        calls = scene.plant._dynamics.native.num_calls
         found.append(results(scene))
         steps = round(scene.context.get_time() / TIME_STEP)
         assert (calls < 0.3 * steps) == (way == "always"), calls
@@ -216,10 +216,10 @@ def test_live_output_ports_follow_a_compiled_step() -> None:
 
 
 def test_arrays_that_are_too_small_grow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("merganser.multibody.plant.step_room._FIRST_CANDIDATES", 0)
-    monkeypatch.setattr("merganser.multibody.plant.step_room._FIRST_CONTACTS", 0)
+    monkeypatch.setattr("merganser.multibody.plant.step_buffers._FIRST_CANDIDATES", 0)
+    monkeypatch.setattr("merganser.multibody.plant.step_buffers._FIRST_CONTACTS", 0)
     _, native = compare(in_two_parts)
-    assert native.plant._native_dynamics.num_calls >= 2
+    assert native.plant._dynamics.native.num_calls >= 2
 
 
 def test_constraints_are_kept_and_switched_off() -> None:
@@ -287,7 +287,7 @@ def test_controllers_without_desired_state_are_disarmed_in_the_plan_until_it_is_
         simulator = Simulator(builder.Build())
         simulator.set_use_native_plan(way == "always", at_once=True)
         if way == "never":
-            plant._native_dynamics.resolve = lambda context: None  # type: ignore[method-assign]
+            plant._dynamics.native.resolve = lambda context: None  # type: ignore[method-assign]
         context = plant.GetMyMutableContextFromRoot(simulator.get_mutable_context())
         plant.SetVelocities(context, np.linspace(-0.2, 0.3, plant.num_velocities()))
         simulator.AdvanceTo(0.02)
@@ -350,7 +350,7 @@ def test_results_of_the_last_step_outlast_one_that_fails_in_the_same_advance() -
 
 def test_geometry_of_others_than_the_plant_is_left_to_python() -> None:
     scene = make_scene("always")
-    assert scene.plant._native_dynamics.resolve(scene.context) is not None
+    assert scene.plant._dynamics.native.resolve(scene.context) is not None
     builder = DiagramBuilder()
     plant, scene_graph = AddMultibodyPlantSceneGraph(builder, TIME_STEP)
     other = scene_graph.RegisterSource("other")
@@ -371,9 +371,9 @@ def test_geometry_of_others_than_the_plant_is_left_to_python() -> None:
     simulator = Simulator(builder.Build())
     simulator.set_use_native_plan(True, at_once=True)
     context = plant.GetMyContextFromRoot(simulator.get_mutable_context())
-    assert plant._native_dynamics.resolve(context) is None
+    assert plant._dynamics.native.resolve(context) is None
     simulator.AdvanceTo(0.01)
-    assert plant._native_dynamics.num_calls >= 5
+    assert plant._dynamics.native.num_calls >= 5
 
 
 def pendulum_with_limits() -> MultibodyPlant:
@@ -397,7 +397,7 @@ def test_a_simulation_is_in_python_for_the_first_step_at_a_joint_limit_only(monk
         plant.SetPositionsAndVelocities(simulator.get_mutable_context(), [0.3, 2.0])
         simulator.AdvanceTo(1.0)
         found.append(plant.GetPositionsAndVelocities(simulator.get_context()))
-        num_calls.append(plant._native_dynamics.num_calls)
+        num_calls.append(plant._dynamics.native.num_calls)
     np.testing.assert_array_equal(found[1], found[0])
     assert num_calls[0] == 500 and num_calls[1] < 8
 
@@ -430,11 +430,11 @@ def test_simulations_of_a_batch_that_reach_joint_limits_stay_in_their_lane(
 def test_the_operation_of_a_plant_is_made_once_for_a_simulation(monkeypatch: pytest.MonkeyPatch) -> None:
     plant = pendulum_with_limits()
     simulator, codes = Simulator(plant), []
-    resolve = plant._native_dynamics.resolve
+    resolve = plant._dynamics.native.resolve
     monkeypatch.setattr(
-        plant._native_dynamics, "resolve", lambda context: codes.append(resolve(context)) or codes[-1]
+        plant._dynamics.native, "resolve", lambda context: codes.append(resolve(context)) or codes[-1]
     )
     simulator.set_use_native_plan(True, at_once=True)
     simulator.AdvanceTo(0.1)
-    assert plant._native_dynamics.num_calls < 5
+    assert plant._dynamics.native.num_calls < 5
     assert len([code for code in codes if code is not None]) <= 2  # to see whether a plan pays, and for the plan

@@ -101,7 +101,7 @@ def simulator_of(plant: MultibodyPlant, way: str, regulated: bool = True) -> tup
     simulator = Simulator(whole)
     simulator.set_use_native_plan(way == "always", at_once=True)
     if way == "never":
-        plant._native_dynamics.resolve = lambda context: None  # type: ignore[method-assign]
+        plant._dynamics.native.resolve = lambda context: None  # type: ignore[method-assign]
     context = plant.GetMyContextFromRoot(simulator.get_mutable_context())
     rng = np.random.default_rng(3)
     q, v = plant.GetPositions(context), rng.uniform(-0.5, 0.5, plant.num_velocities())
@@ -135,7 +135,7 @@ def test_native_and_python_steps_agree_to_the_last_bit(time_step: float, sampled
             simulator.AdvanceTo(end)
             plant.get_generalized_acceleration_output_port().Eval(context)
         found.append(results(plant, simulator, context, log))
-        calls = plant._native_dynamics.num_calls
+        calls = plant._dynamics.native.num_calls
         assert (calls > 20) == (way == "never"), calls
     for python, native in zip(*found):
         np.testing.assert_array_equal(native, python)
@@ -215,7 +215,7 @@ def test_copies_of_a_context_keep_their_sample() -> None:
     simulator.AdvanceTo(0.05)
     expected = plant.get_generalized_acceleration_output_port().Eval(context)
     roots = [simulator.get_context().Clone(), copy.deepcopy(simulator.get_context())]
-    saved = pickle.loads(pickle.dumps(context._abstract_state._items[plant._sample_state]))
+    saved = pickle.loads(pickle.dumps(context._abstract_state._items[plant._sampling.state_index]))
     simulator.AdvanceTo(0.1)
     assert abs(plant.get_generalized_acceleration_output_port().Eval(context) - expected).max() > 0.0
     for root in roots:
@@ -229,11 +229,11 @@ def test_copies_of_a_context_keep_their_sample() -> None:
 def test_applied_spatial_forces_stay_in_python() -> None:
     plant = arm(0.002)
     simulator, context, _, _ = simulator_of(plant, "always")
-    assert plant._native_dynamics.resolve(context) is not None
+    assert plant._dynamics.native.resolve(context) is not None
     plant.get_applied_spatial_force_input_port().FixValue(context, [])
-    assert plant._native_dynamics.resolve(context) is None
+    assert plant._dynamics.native.resolve(context) is None
     simulator.AdvanceTo(0.01)
-    assert plant._native_dynamics.num_calls >= 5
+    assert plant._dynamics.native.num_calls >= 5
 
 
 @pytest.mark.parametrize("time_step", [0.0, 0.001])
@@ -252,7 +252,7 @@ def test_joints_that_swing_into_their_limits_do_so_in_the_plan_as_in_python(time
         simulator = Simulator(builder.Build())
         simulator.set_use_native_plan(way == "always", at_once=True)
         if way == "never":
-            plant._native_dynamics.resolve = lambda context: None  # type: ignore[method-assign]
+            plant._dynamics.native.resolve = lambda context: None  # type: ignore[method-assign]
         context = plant.GetMyContextFromRoot(simulator.get_mutable_context())
         plant.SetPositionsAndVelocities(context, np.array([0.3, 2.0]))
         simulator.AdvanceTo(3.0)
@@ -277,7 +277,7 @@ def test_what_is_on_the_disk_is_used_from_the_first_steps_on(monkeypatch: pytest
         plant.GetMyMutableContextFromRoot(simulator.get_mutable_context()), np.zeros(plant.num_actuators())
     )
     simulator.AdvanceTo(10.0)
-    assert plant._native_dynamics.num_calls < 2500
+    assert plant._dynamics.native.num_calls < 2500
 
 
 @pytest.mark.parametrize("time_step", [0.0, 0.002])
@@ -288,7 +288,7 @@ def test_actuation_ports_that_are_not_connected_are_zero_in_the_plan_and_may_be_
         simulator = Simulator(plant)
         simulator.set_use_native_plan(way == "always", at_once=True)
         if way == "never":
-            plant._native_dynamics.resolve = lambda context: None  # type: ignore[method-assign]
+            plant._dynamics.native.resolve = lambda context: None  # type: ignore[method-assign]
         context = simulator.get_mutable_context()
         plant.SetVelocities(context, np.linspace(-0.2, 0.3, plant.num_velocities()))
         second = plant.GetModelInstanceByName("second")
@@ -301,6 +301,6 @@ def test_actuation_ports_that_are_not_connected_are_zero_in_the_plan_and_may_be_
             net_actuation = plant.get_net_actuation_output_port().Eval(context)
             states.append([*plant.GetPositionsAndVelocities(context), *net_actuation])
         found.append(states)
-        assert (plant._native_dynamics.num_calls > 20) == (way == "never")
+        assert (plant._dynamics.native.num_calls > 20) == (way == "never")
     np.testing.assert_array_equal(found[1], found[0])
     np.testing.assert_array_equal([row[-3:] for row in found[1]], [[0, 0, 0], [0, 0, 0.5], [2, 0.1, 0.75]])

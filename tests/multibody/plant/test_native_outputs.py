@@ -151,18 +151,18 @@ def test_outputs_follow_steps_and_samples_that_python_makes(monkeypatch: pytest.
         simulator.get_mutable_context().SetTimeStateAndParametersFrom(kept)
         simulator.get_mutable_context().SetTime(0.25)
         simulator.AdvanceTo(0.26)
-        context.get_mutable_abstract_state(plant._sample_state).set_value(None)
+        context.get_mutable_abstract_state(plant._sampling.state_index).set_value(None)
         simulator.Initialize()  # publishes what is there before the next step
         simulator.AdvanceTo(0.27)
 
     _, native = compare(monkeypatch, run, H, True, True, True)
-    assert native.plant._native_dynamics.num_calls > 15
+    assert native.plant._dynamics.native.num_calls > 15
     assert not native.data()[0][:, -5:].all()  # zero where there was no sample
 
 
 def test_integrals_of_outputs_are_the_same_while_arrays_of_contacts_grow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("merganser.multibody.plant.step_room._FIRST_CANDIDATES", 0)
-    monkeypatch.setattr("merganser.multibody.plant.step_room._FIRST_CONTACTS", 0)
+    monkeypatch.setattr("merganser.multibody.plant.step_buffers._FIRST_CANDIDATES", 0)
+    monkeypatch.setattr("merganser.multibody.plant.step_buffers._FIRST_CONTACTS", 0)
     python, native = compare(monkeypatch, in_parts, H, True, True, True)
     assert np.abs(native.data()[-2]).max() > 0.1  # impulses on the box
     for made in (python, native):

@@ -44,7 +44,7 @@ def test_every_setting_of_a_config_reaches_the_plant():
     assert plant.get_sap_near_rigid_threshold() == 0.375
     assert plant.get_contact_surface_representation() is HydroelasticContactRepresentation.kTriangle
     assert not plant.get_adjacent_bodies_collision_filters()
-    assert (plant._settings.choices.penetration_allowance, plant._choices.stiction_tolerance) == (0.5, 0.125)
+    assert (plant._settings.choices.penetration_allowance, plant._settings.choices.stiction_tolerance) == (0.5, 0.125)
 
 
 def test_the_defaults_of_a_config_are_those_of_a_plant():
@@ -54,7 +54,7 @@ def test_the_defaults_of_a_config_are_those_of_a_plant():
         "contact_model", "contact_approximation", "near_rigid_threshold", "penetration_allowance",
         "stiction_tolerance", "filters_adjacent_bodies",
     ):  # fmt: skip
-        assert getattr(bare._settings.choices, name) == getattr(configured._choices, name)
+        assert getattr(bare._settings.choices, name) == getattr(configured._settings.choices, name)
     assert bare.has_sampled_output_ports() == configured.has_sampled_output_ports()
     assert bare.get_contact_surface_representation() is configured.get_contact_surface_representation()
 

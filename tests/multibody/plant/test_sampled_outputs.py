@@ -177,7 +177,7 @@ def test_changes_of_the_context_have_no_effect_on_sampled_outputs_until_the_next
     elif change == "parameters":
         plant.GetBodyByName("tool").SetMass(context, 17.0)
     else:
-        context.get_mutable_numeric_parameter(plant._gravity_group).SetFromVector([1.0, 2.0, 3.0])
+        context.get_mutable_numeric_parameter(plant._views.gravity_group).SetFromVector([1.0, 2.0, 3.0])
     np.testing.assert_array_equal(outputs(plant, context), before)
     if change in ("positions", "velocities"):  # kinematic outputs are always live
         assert np.abs(outputs(plant, context, KINEMATIC) - kinematics).max() > 0.01
@@ -329,7 +329,7 @@ def test_what_is_no_sample_is_refused_and_leaves_the_sample_as_it_was(has_room):
     plant = plant_of()
     context = stepped(plant, context_of(plant))
     if has_room:
-        plant._native_dynamics.sample_room(context)
+        plant._dynamics.native.sample_buffers_in(context)
     before = context.get_abstract_state(0).get_value()
     for wrong in (5, (), before[:-1], (before[0][:-1], *before[1:]), (*before[:-1], 1.0)):
         with pytest.raises(TypeError, match="abstract state of a plant"):
@@ -351,7 +351,7 @@ def test_a_context_takes_the_sample_of_one_of_autodiff_without_derivatives(has_r
     other.ExecuteForcedEvents(source)
     source.SetTime(1.5)
     if has_room:
-        plant._native_dynamics.sample_room(context)
+        plant._dynamics.native.sample_buffers_in(context)
     context.SetTimeStateAndParametersFrom(source)
     assert context.get_time() == 1.5
     np.testing.assert_allclose(outputs(plant, context), expected, rtol=1e-12, atol=1e-14)

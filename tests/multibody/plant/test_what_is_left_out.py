@@ -56,35 +56,46 @@ def two_balls(model: ContactModel, *kinds: str, time_step: float = H) -> Scene:
 
 
 @pytest.mark.parametrize("time_step", [H, 0.0])
-def test_contact_of_points_in_place_of_surfaces_is_said_once_and_names_the_geometries(time_step: float) -> None:
-    model = ContactModel.kHydroelasticWithFallback
-    scene = two_balls(model, "compliant", "point", "rigid", time_step=time_step)
-    messages = told(lambda: scene.simulator.AdvanceTo(5e-3))
-    assert len(messages) == 1
-    assert "kHydroelasticWithFallback" in messages[0] and "hydroelastic contact is not available" in messages[0]
-    assert "ball0" in messages[0] and "ground" in messages[0] and "ball1" not in messages[0]
-    assert not told(lambda: scene.simulator.AdvanceTo(1e-2))
-
-
 @pytest.mark.parametrize(
-    ("model", "kinds"),
+    ("model", "kinds", "num_surfaces"),
     [
-        (ContactModel.kPoint, ("compliant", "compliant", "rigid")),
-        (ContactModel.kHydroelasticWithFallback, ("point", "point", "point")),
-        (ContactModel.kHydroelasticWithFallback, ("rigid", "rigid", "rigid")),  # points in pydrake, too
-        (ContactModel.kHydroelasticWithFallback, ("compliant", "point", "point")),
+        (ContactModel.kPoint, ("compliant", "compliant", "rigid"), 0),
+        (ContactModel.kHydroelasticWithFallback, ("compliant", "point", "rigid"), 1),
+        (ContactModel.kHydroelasticWithFallback, ("point", "point", "point"), 0),
+        (ContactModel.kHydroelasticWithFallback, ("rigid", "rigid", "rigid"), 0),  # points in pydrake, too
+        (ContactModel.kHydroelasticWithFallback, ("compliant", "point", "point"), 0),
+        (ContactModel.kHydroelastic, ("compliant", "compliant", "rigid"), 2),
     ],
 )
-def test_contact_that_is_one_of_points_anyway_is_not_told(model: ContactModel, kinds: tuple[str, ...]) -> None:
-    scene = two_balls(model, *kinds)
-    assert not told(lambda: scene.simulator.AdvanceTo(5e-3))
+def test_surfaces_where_both_have_properties_and_one_gives_way_and_points_for_all_else(
+    model: ContactModel, kinds: tuple[str, ...], num_surfaces: int, time_step: float
+) -> None:
+    scene = two_balls(model, *kinds, time_step=time_step)
+    scene.plant.SetPositionsAndVelocities(scene.context, free_state([0.0, 0.0, 0.098], [1.0, 0.0, 0.098]))
+    assert not told(lambda: scene.simulator.AdvanceTo(1e-3))
+    results = scene.plant.get_contact_results_output_port().Eval(scene.context)
+    assert (results.num_hydroelastic_contacts(), results.num_point_pair_contacts()) == (num_surfaces, 2 - num_surfaces)
 
 
-def test_the_strict_hydroelastic_model_names_all_geometries_that_may_touch() -> None:
-    scene = two_balls(ContactModel.kHydroelastic, "point", "point", "point")
-    (message,) = told(lambda: scene.simulator.AdvanceTo(5e-3))
-    for name in ("ball0", "ball1", "ground"):
-        assert name in message
+@pytest.mark.parametrize("time_step", [H, 0.0])
+@pytest.mark.parametrize(
+    ("kinds", "words"),
+    [
+        (("point", "compliant", "rigid"), r"'.*ball0.*' \(no hydroelastic properties\)"),
+        (("rigid", "compliant", "rigid"), r"'.*' \(rigid\) and '.*' \(rigid\)"),
+    ],
+)
+def test_the_strict_hydroelastic_model_refuses_what_has_no_surface_by_name(
+    kinds: tuple[str, ...], words: str, time_step: float
+) -> None:
+    scene = two_balls(ContactModel.kHydroelastic, *kinds, time_step=time_step)
+    assert not told(lambda: scene.simulator.AdvanceTo(5e-3))  # in the air
+    x = free_state([0.0, 0.0, 0.098], [1.0, 0.0, 0.3])
+    scene.plant.SetPositionsAndVelocities(scene.context, x)
+    with pytest.raises(RuntimeError, match=words) as error:
+        scene.simulator.AdvanceTo(1e-2)
+    assert "kHydroelasticWithFallback" in str(error.value) and "overlap at time 0.005" in str(error.value)
+    np.testing.assert_array_equal(scene.plant.GetPositionsAndVelocities(scene.context), x)
 
 
 # ---------------------------------------------------------------------- others in the SceneGraph

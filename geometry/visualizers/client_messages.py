@@ -1,0 +1,113 @@
+"""What clients send, and what is made of it; all of it is checked, and what is wrong is dropped."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.geometry.visualizers.controls import Controls
+from merganser.geometry.visualizers.encoding import load_viewer
+from merganser.geometry.visualizers.params import Gamepad
+from merganser.geometry.visualizers.scene import Client
+
+__all__ = ["ClientMessages"]
+
+_logger = logging.getLogger("merganser.geometry")
+
+_MAX_GAMEPAD = 64  # axes, and buttons
+_MAX_REPORTED = 10  # messages that are wrong, in the log
+
+
+class ClientMessages:
+    """Takes messages of clients to where they belong.
+
+    A message is a map, as JSON or MessagePack, with a `type`:
+
+        button: name
+        slider: name, value
+        gamepad: gamepad, a map of index, button_values and axes
+        camera_pose: camera_pose, 16 numbers by columns; is_perspective
+
+    Attributes:
+        gamepad: the last one that was told.
+        camera: the pose of the camera that moved last, in the coordinates of three.js, shape [4, 4]; None if there is
+            none, or it is no perspective one.
+    """
+
+    def __init__(self, controls: Controls) -> None:
+        self._controls = controls
+        self._reported = 0
+        self._camera_client: Client | None = None
+        self.gamepad = Gamepad()
+        self.camera: NDArray[np.float64] | None = None
+
+    def receive(self, message: str | bytes, client: Client | None) -> None:
+        """Takes one message."""
+        try:
+            content = json.loads(message) if isinstance(message, str) else load_viewer("umsgpack").unpackb(message)
+            handler = self._handlers()[content["type"]]
+            handler(content, client)
+        except Exception as error:  # a client may send anything, and what is wrong fails in any way
+            if self._reported < _MAX_REPORTED:
+                self._reported += 1
+                _logger.warning("Meshcat ignored a message of a client that is wrong: %s", repr(error)[:200])
+
+    def forget(self, client: Client) -> None:
+        """A client has left."""
+        if client is self._camera_client:
+            self.camera = None
+
+    def _handlers(self) -> dict[str, Callable[[dict[str, Any], Client | None], None]]:
+        return {
+            "button": lambda content, client: self._controls.note_click(_text(content["name"])),
+            "slider": lambda content, client: self._controls.note_value(
+                _text(content["name"]), _number(content["value"]), client
+            ),
+            "gamepad": self._note_gamepad,
+            "camera_pose": self._note_camera,
+        }
+
+    def _note_gamepad(self, content: dict[str, Any], client: Client | None) -> None:
+        given = content["gamepad"]
+        if given == {}:
+            self.gamepad = Gamepad()
+            return
+        self.gamepad = Gamepad(
+            index=int(_number(given["index"])),
+            button_values=_numbers(given["button_values"]),
+            axes=_numbers(given["axes"]),
+        )
+
+    def _note_camera(self, content: dict[str, Any], client: Client | None) -> None:
+        elements = content["camera_pose"]
+        if len(elements) != 16:
+            raise ValueError("a camera pose is 16 numbers")
+        pose = np.array([_number(element) for element in elements]).reshape(4, 4).T
+        if not np.allclose(pose[:3, :3] @ pose[:3, :3].T, np.eye(3), atol=1e-3):
+            raise ValueError("a camera pose has a rotation")
+        self._camera_client = client
+        self.camera = pose if content["is_perspective"] is True else None
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise ValueError(f"not a finite number: {value!r}")
+    return float(value)
+
+
+def _numbers(values: Any) -> list[float]:
+    if not isinstance(values, list) or len(values) > _MAX_GAMEPAD:
+        raise ValueError(f"not a list of at most {_MAX_GAMEPAD} numbers")
+    return [_number(value) for value in values]
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"not a text: {value!r}")
+    return value

@@ -1,0 +1,232 @@
+"""Buttons and sliders: their values here, and how clients are told of them."""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from merganser.geometry.visualizers.encoding import encode
+from merganser.geometry.visualizers.scene import Client, Scene
+
+__all__ = ["CONTROL", "Controls"]
+
+CONTROL = "control "  # begins the names of what the scene knows of controls
+
+
+@dataclass
+class _Button:
+    keycode: str
+    num_clicks: int = 0
+
+
+@dataclass
+class _Slider:
+    min: float
+    max: float
+    step: float
+    value: float
+
+    def nearest(self, value: float) -> float:
+        """The value that the slider can have which is nearest: a whole number of steps from the smallest one."""
+        inside = min(max(value, self.min), self.max)
+        steps = math.floor((inside - self.min) / self.step + 0.5)
+        return min(max(self.min + steps * self.step, self.min), self.max)
+
+
+class Controls:
+    """All buttons and sliders, in the order in which they were added; may be used from any thread.
+
+    Args:
+        scene: what clients are told.
+    """
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._lock = threading.RLock()
+        self._buttons: dict[str, _Button] = {}
+        self._sliders: dict[str, _Slider] = {}
+
+    # ------------------------------------------------------------------ buttons
+
+    def add_button(self, name: str, keycode: str) -> None:
+        """Adds a button, or sets the clicks of one to zero and gives it a keycode if it has none.
+
+        Raises:
+            RuntimeError: there is a slider of this name; the button has another keycode.
+        """
+        _require_texts("AddButton", name=name, keycode=keycode)
+        with self._lock:
+            if name in self._sliders:
+                raise RuntimeError(f"Meshcat already has a slider named {name}.")
+            button = self._buttons.get(name)
+            if button is not None and button.keycode not in ("", keycode):
+                raise RuntimeError(
+                    f"Meshcat already has a button named `{name}`, but its keycode `{button.keycode}` is not "
+                    f"`{keycode}`. To give it another one, delete the button first."
+                )
+            is_same = button is not None and button.keycode == keycode
+            self._buttons[name] = _Button(keycode)
+            if not is_same:
+                self._tell(name, {"callback": f"() => report({{type: 'button', name: {json.dumps(name)}}})"}, [keycode])
+
+    def clicks(self, name: str) -> int:
+        """How often a button has been clicked.
+
+        Raises:
+            RuntimeError: there is no such button.
+        """
+        return self._button(name).num_clicks
+
+    def button_names(self) -> list[str]:
+        """The names of all buttons, in alphabetical order."""
+        return sorted(self._buttons)
+
+    def delete_button(self, name: str, strict: bool) -> bool:
+        """Removes a button; returns whether there was one.
+
+        Raises:
+            RuntimeError: there was none, and `strict` is true.
+        """
+        with self._lock:
+            if strict:
+                self._button(name)
+            return self._delete(self._buttons, name)
+
+    def note_click(self, name: str) -> None:
+        """A client has clicked a button; KeyError if there is none."""
+        with self._lock:
+            self._buttons[name].num_clicks += 1
+
+    # ------------------------------------------------------------------ sliders
+
+    def add_slider(
+        self, name: str, slider_range: tuple[float, float, float], value: float, keycodes: list[str]
+    ) -> float:
+        """Adds a slider; returns the value that it has: the one it can have that is nearest.
+
+        Args:
+            name: of the slider.
+            slider_range: least value, greatest value and step.
+            value: wanted.
+            keycodes: that move it down and up a step, or empty.
+
+        Raises:
+            RuntimeError: there is a control of this name; the range is empty, the step not positive, or a number is not
+                finite.
+        """
+        _require_texts("AddSlider", name=name, decrement_keycode=keycodes[0], increment_keycode=keycodes[1])
+        low, high, step = (float(bound) for bound in slider_range)
+        if not (low <= high and step > 0 and all(map(math.isfinite, (low, high, step, value)))):
+            raise RuntimeError(
+                f"Meshcat.AddSlider('{name}'): min must not be above max, step positive, and all finite; given "
+                f"min={low}, max={high}, step={step}, value={value}."
+            )
+        with self._lock:
+            for kind, names in (("button", self._buttons), ("slider", self._sliders)):
+                if name in names:
+                    raise RuntimeError(f"Meshcat already has a {kind} named {name}.")
+            slider = _Slider(low, high, step, 0.0)
+            slider.value = slider.nearest(float(value))
+            self._sliders[name] = slider
+            content = {
+                "callback": f"value => report({{type: 'slider', name: {json.dumps(name)}, value: value}})",
+                "value": slider.value, "min": low, "max": high, "step": step,
+            }  # fmt: skip
+            self._tell(name, content, keycodes)
+            return slider.value
+
+    def value(self, name: str) -> float:
+        """The value of a slider.
+
+        Raises:
+            RuntimeError: there is no such slider.
+        """
+        return self._slider(name).value
+
+    def set_value(self, name: str, value: float) -> float:
+        """Sets the value of a slider; returns the value that it has: the one it can have that is nearest.
+
+        Raises:
+            RuntimeError: there is no such slider; the value is not a number.
+        """
+        with self._lock:
+            slider = self._slider(name)
+            if math.isnan(value):
+                raise RuntimeError(f"Meshcat.SetSliderValue('{name}'): the value must be a number; given {value}.")
+            slider.value = slider.nearest(float(value))
+            self._tell_value(name, slider.value, None)
+            return slider.value
+
+    def slider_names(self) -> list[str]:
+        """The names of all sliders, in alphabetical order."""
+        return sorted(self._sliders)
+
+    def delete_slider(self, name: str, strict: bool) -> bool:
+        """Removes a slider; returns whether there was one.
+
+        Raises:
+            RuntimeError: there was none, and `strict` is true.
+        """
+        with self._lock:
+            if strict:
+                self._slider(name)
+            return self._delete(self._sliders, name)
+
+    def note_value(self, name: str, value: float, client: Client | None) -> None:
+        """A client has moved a slider; KeyError if there is none."""
+        with self._lock:
+            slider = self._sliders[name]
+            slider.value = min(max(value, slider.min), slider.max)
+            self._tell_value(name, slider.value, client)
+
+    def delete_all(self) -> None:
+        """Removes all buttons and sliders."""
+        with self._lock:
+            for controls in (self._buttons, self._sliders):
+                for name in list(controls):
+                    self._delete(controls, name)
+
+    # ------------------------------------------------------------------ helpers
+
+    def _button(self, name: str) -> _Button:
+        try:
+            return self._buttons[name]
+        except KeyError:
+            raise _unknown("button", name, self._buttons) from None
+
+    def _slider(self, name: str) -> _Slider:
+        try:
+            return self._sliders[name]
+        except KeyError:
+            raise _unknown("slider", name, self._sliders) from None
+
+    def _tell(self, name: str, content: dict[str, Any], keycodes: list[str]) -> None:
+        command = {"type": "set_control", "name": name, **content, "keycodes": keycodes}
+        self._scene.remove_other(f"remove {CONTROL}{name}")
+        self._scene.set_other(f"{CONTROL}{name}", encode(command))
+
+    def _tell_value(self, name: str, value: float, sender: Client | None) -> None:
+        command = {"type": "set_control_value", "name": name, "value": value, "invoke_callback": False}
+        self._scene.set_other(f"{CONTROL}value {name}", encode(command), sender)
+
+    def _delete(self, controls: dict[str, Any], name: str) -> bool:
+        if controls.pop(name, None) is None:
+            return False
+        self._scene.remove_other(f"{CONTROL}value {name}")
+        self._scene.remove_other(f"{CONTROL}{name}", encode({"type": "delete_control", "name": name}))
+        return True
+
+
+def _unknown(kind: str, name: str, known: dict[str, Any]) -> RuntimeError:
+    return RuntimeError(
+        f"Meshcat does not have any {kind} named {name}. The registered {kind} names are ({', '.join(sorted(known))})."
+    )
+
+
+def _require_texts(function: str, **values: Any) -> None:
+    for name, value in values.items():
+        if not isinstance(value, str):
+            raise TypeError(f"Meshcat.{function}(): {name} must be a string; given {value!r}.")

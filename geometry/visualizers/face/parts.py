@@ -1,0 +1,44 @@
+"""What the functions of Meshcat work on."""
+
+from __future__ import annotations
+
+from merganser.geometry.visualizers.animation import MeshcatAnimation
+from merganser.geometry.visualizers.client_messages import ClientMessages
+from merganser.geometry.visualizers.controls import Controls
+from merganser.geometry.visualizers.realtime_rate import RealtimeRate
+from merganser.geometry.visualizers.scene import Scene
+
+__all__ = ["MeshcatParts", "Recording"]
+
+
+class Recording:
+    """What is being recorded, and whether.
+
+    Attributes:
+        animation: so far.
+        is_on: whether what is set with a time goes into it.
+        shows_too: whether it is shown at once as well.
+    """
+
+    def __init__(self) -> None:
+        self.animation = MeshcatAnimation()
+        self.is_on = False
+        self.shows_too = True
+
+    def frame(self, time: float | None) -> int | None:
+        """The frame into which something goes that is set at a time; None if it is not recorded.
+
+        Raises:
+            RuntimeError: the time is before the recording starts.
+        """
+        return self.animation.frame(time) if self.is_on and time is not None else None
+
+
+class MeshcatParts:
+    """Abstract: the parts of a Meshcat."""
+
+    _scene: Scene  # what clients are told
+    _controls: Controls
+    _recording: Recording
+    _inbox: ClientMessages  # what clients have told
+    _rate: RealtimeRate

@@ -1,0 +1,200 @@
+"""Mesh files with their materials and textures, read by trimesh, as objects of three.js.
+
+Each part of a file with a material of its own becomes a mesh in a group. Arrays and pictures are Assets, so that a file
+that is drawn several times is kept and sent once.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.geometry.mesh_source import MeshSource
+from merganser.geometry.meshes.files import read_parts
+from merganser.geometry.visualizers.encoding import Asset, attribute, new_name
+
+__all__ = ["mesh_file_object", "picture"]
+
+Array = NDArray[np.float64]
+Json = dict[str, Any]
+
+_Y_UP = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, -1.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+_SAYS_NORMALS = {  # what stands in files that have normals
+    ".obj": rb"(?m)^\s*vn\s",
+    ".gltf": rb'"NORMAL"',
+    ".glb": rb'"NORMAL"',
+    ".dae": rb'"NORMAL"',
+    ".ply": rb"(?m)^property \w+ nx",
+}
+_UNNAMED = re.compile(r"material_\d+")  # what trimesh calls materials that a file does not have
+_REPEAT, _FRONT, _DOUBLE = 1000, 0, 2  # constants of three.js
+
+
+def mesh_file_object(source: MeshSource, default_material: Json, scale: Array) -> Json:
+    """The object of a mesh file.
+
+    Args:
+        source: the file.
+        default_material: of parts that have none.
+        scale: of the whole, shape [4, 4].
+
+    Raises:
+        RuntimeError: the file cannot be read.
+        ImportError: trimesh is missing.
+    """
+    contents = source.read()
+    marks = _SAYS_NORMALS.get(source.extension())
+    has_normals = marks is not None and re.search(marks, contents) is not None
+    upright = _Y_UP if source.extension() in (".gltf", ".glb") else np.eye(4)
+    made = _Parts(default_material, has_normals)
+    for X, part in read_parts(source):
+        made.add(part, scale @ upright @ X)
+    return made.object()
+
+
+class _Parts:
+    """Collects the parts of an object.
+
+    Args:
+        default_material: of parts that have none.
+        has_normals: whether the file has; otherwise triangles are shaded flat.
+    """
+
+    def __init__(self, default_material: Json, has_normals: bool) -> None:
+        self._default = default_material
+        self._has_normals = has_normals
+        self._lists: dict[str, list[Json]] = {
+            name: [] for name in ("geometries", "images", "textures", "materials", "children")
+        }
+
+    def object(self) -> Json:
+        """All parts as one object."""
+        lists = self._lists
+        group = {"uuid": new_name(), "type": "Group", "children": lists.pop("children")}
+        return {
+            "metadata": {"version": 4.5, "type": "Object"},
+            **{name: entries for name, entries in lists.items() if entries},
+            "object": group,
+        }
+
+    def add(self, part: Any, X: Array) -> None:
+        """Adds what trimesh calls a mesh, at a pose that may scale."""
+        visual = part.visual
+        vertices = np.asarray(part.vertices, dtype=np.float32)
+        attributes = {"position": attribute(vertices, shared=True)}
+        if self._has_normals:
+            attributes["normal"] = attribute(np.asarray(part.vertex_normals, dtype=np.float32), shared=True)
+        material = self._material(visual)
+        uv = getattr(visual, "uv", None)
+        if uv is not None and "map" in material:
+            attributes["uv"] = attribute(np.asarray(uv, dtype=np.float32), shared=True)
+        if getattr(visual, "kind", None) == "vertex":
+            colors = np.asarray(visual.vertex_colors, dtype=np.uint8)[:, :3]
+            attributes["color"] = attribute(np.ascontiguousarray(colors), shared=True, normalized=True)
+            material = {**self._default, "color": 0xFFFFFF, "vertexColors": True}
+        if not self._has_normals:
+            material = {**material, "flatShading": True}
+        index = attribute(np.asarray(part.faces, dtype=np.uint32), shared=True)
+        geometry = {"type": "BufferGeometry", "data": {"attributes": attributes, "index": index}}
+        self._lists["children"].append(
+            {
+                "uuid": new_name(),
+                "type": "Mesh",
+                "geometry": self._add("geometries", geometry),
+                "material": self._add("materials", material),
+                "matrix": X.T.ravel().tolist(),
+                "castShadow": True,
+                "receiveShadow": True,
+            }
+        )
+
+    def _material(self, visual: Any) -> Json:
+        material: Any = getattr(visual, "material", None)
+        kind = type(material).__name__
+        if kind == "PBRMaterial":
+            return self._physical(material)
+        if kind == "SimpleMaterial" and not _UNNAMED.fullmatch(material.name or "material_0"):
+            return self._simple(material)
+        return self._default
+
+    def _simple(self, material: Any) -> Json:
+        """A material of an MTL file."""
+        red, green, blue, _ = (int(value) for value in material.diffuse)
+        opacity = _first(material.kwargs.get("d"), 1.0)
+        found: Json = {
+            "type": "MeshPhongMaterial", "color": red << 16 | green << 8 | blue, "opacity": opacity,
+            "transparent": opacity < 1.0, "side": _DOUBLE,
+        }  # fmt: skip
+        if material.image is not None:
+            found["map"] = self._texture(material.image)
+        return found
+
+    def _physical(self, material: Any) -> Json:
+        """A material of glTF. Its colors are amounts of light, which the viewer shows as they are on screens."""
+        rgba = np.ones(4) if material.baseColorFactor is None else np.asarray(material.baseColorFactor) / 255.0
+        opacity = 1.0 if (material.alphaMode or "OPAQUE") == "OPAQUE" else float(rgba[3])
+        found: Json = {
+            "type": "MeshStandardMaterial", "color": _on_screen(rgba[:3]), "opacity": opacity,
+            "transparent": material.alphaMode == "BLEND", "side": _DOUBLE if material.doubleSided else _FRONT,
+            "metalness": 1.0 if material.metallicFactor is None else float(material.metallicFactor),
+            "roughness": 1.0 if material.roughnessFactor is None else float(material.roughnessFactor),
+        }  # fmt: skip
+        if material.alphaMode == "MASK":
+            found["alphaTest"] = 0.5 if material.alphaCutoff is None else float(material.alphaCutoff)
+        if material.emissiveFactor is not None:
+            found["emissive"] = _on_screen(np.asarray(material.emissiveFactor))
+        maps = {
+            "map": material.baseColorTexture,
+            "normalMap": material.normalTexture,
+            "emissiveMap": material.emissiveTexture,
+            "metalnessMap": material.metallicRoughnessTexture,
+            "roughnessMap": material.metallicRoughnessTexture,
+        }
+        found |= {name: self._texture(image) for name, image in maps.items() if image is not None}
+        return found
+
+    def _texture(self, image: Any) -> str:
+        asset = Asset.of(_picture_of(image))
+        name = self._add("images", {"url": asset})
+        return self._add("textures", {"image": name, "wrap": [_REPEAT, _REPEAT]})
+
+    def _add(self, kind: str, entry: Json) -> str:
+        """Adds an entry to one of the lists; returns the name by which others refer to it."""
+        name = f"{kind}{len(self._lists[kind])}"
+        self._lists[kind].append({**entry, "uuid": name})
+        return name
+
+
+def picture(contents: bytes, media_type: str) -> str:
+    """A picture as the address of itself."""
+    return f"data:{media_type};base64,{base64.b64encode(contents).decode()}"
+
+
+def _picture_of(image: Any) -> str:
+    """A picture that trimesh has read, in the format of its file where browsers know it."""
+    buffer = io.BytesIO()
+    if image.format == "JPEG":
+        image.save(buffer, "JPEG", quality=92)
+        return picture(buffer.getvalue(), "image/jpeg")
+    image.save(buffer, "PNG")
+    return picture(buffer.getvalue(), "image/png")
+
+
+def _on_screen(rgb: Array) -> int:
+    """An amount of light as a color of screens (IEC 61966-2-1), 0xRRGGBB."""
+    linear = np.clip(rgb, 0.0, 1.0)
+    shown = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
+    red, green, blue = (round(255 * value) for value in shown.tolist())
+    return red << 16 | green << 8 | blue
+
+
+def _first(values: Any, default: float) -> float:
+    try:
+        return float(values[0])
+    except (TypeError, ValueError, IndexError):
+        return default

@@ -1,0 +1,169 @@
+"""Settings of the viewers, and the small records that their functions take and return."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+
+from merganser.framework.core.records import hash_of_type
+from merganser.geometry.rgba import Rgba
+from merganser.geometry.roles import Role
+
+__all__ = [
+    "Gamepad",
+    "MeshcatParams",
+    "MeshcatVisualizerParams",
+    "OrthographicCamera",
+    "PerspectiveCamera",
+    "PropertyTuple",
+    "SideOfFaceToRender",
+]
+
+
+class SideOfFaceToRender(enum.IntEnum):
+    """The sides from which a triangle is seen; the front is where its corners run counter-clockwise."""
+
+    kFrontSide = 0
+    kBackSide = 1
+    kDoubleSide = 2
+
+    __repr__ = enum.Enum.__repr__
+    __str__ = enum.Enum.__str__
+
+
+@dataclass(kw_only=True)
+class Gamepad:
+    """The state of a gamepad at a browser.
+
+    Attributes:
+        index: number of the gamepad; None if none has been told of.
+        button_values: how far each button is pressed, from 0 to 1.
+        axes: where each axis stands, from -1 to 1.
+    """
+
+    __hash__ = hash_of_type
+
+    index: int | None = None
+    button_values: list[float] = field(default_factory=list)
+    axes: list[float] = field(default_factory=list)
+
+
+@dataclass(kw_only=True)
+class OrthographicCamera:
+    """A camera without perspective: what it sees is a box along its axes. See three.js' OrthographicCamera.
+
+    Attributes:
+        left: of the box, in the camera's x [m]; `right` follows the shape of the window.
+        right: of the box.
+        top: of the box, in the camera's y [m].
+        bottom: of the box.
+        near: where the box begins in the direction of view [m].
+        far: where it ends [m].
+        zoom: magnification.
+    """
+
+    __hash__ = hash_of_type
+
+    left: float = -1.0
+    right: float = 1.0
+    top: float = -1.0
+    bottom: float = 1.0
+    near: float = -1000.0
+    far: float = 1000.0
+    zoom: float = 1.0
+
+
+@dataclass(kw_only=True)
+class PerspectiveCamera:
+    """An ordinary camera. See three.js' PerspectiveCamera.
+
+    Attributes:
+        fov: vertical angle of view [degrees].
+        aspect: width by height; follows the shape of the window.
+        near: distance from which on things are seen [m].
+        far: distance up to which they are [m].
+        zoom: magnification.
+    """
+
+    __hash__ = hash_of_type
+
+    fov: float = 75.0
+    aspect: float = 1.0
+    near: float = 0.01
+    far: float = 100.0
+    zoom: float = 1.0
+
+
+@dataclass(kw_only=True)
+class PropertyTuple:
+    """A property to begin with; see `Meshcat.SetProperty`.
+
+    Attributes:
+        path: where.
+        property: its name.
+        value: bool, float or list of floats.
+    """
+
+    __hash__ = hash_of_type
+
+    path: str = ""
+    property: str = ""
+    value: bool | float | list[float] = field(default_factory=list)
+
+
+@dataclass(kw_only=True)
+class MeshcatParams:
+    """Settings of a Meshcat.
+
+    Attributes:
+        host: name or address of this machine to listen at; "*" for all that it has. By default it can be reached from
+            this machine only, other than pydrake's, which everybody can reach.
+        port: to listen at: 0 for any that is free; None for the first free one from 7000 to 7999.
+        web_url_pattern: makes `Meshcat.web_url`, with {host} and {port} filled in, where a proxy stands before it.
+        initial_properties: properties to begin with, such as of the background.
+        show_stats_plot: whether pages show the real-time rate.
+        realtime_rate_period: time over which the real-time rate is measured [s].
+    """
+
+    __hash__ = hash_of_type
+
+    host: str = "localhost"
+    port: int | None = None
+    web_url_pattern: str = "http://{host}:{port}"
+    initial_properties: list[PropertyTuple] = field(default_factory=list)
+    show_stats_plot: bool = True
+    realtime_rate_period: float = 0.25
+
+    PropertyTuple = PropertyTuple
+
+
+@dataclass(kw_only=True)
+class MeshcatVisualizerParams:
+    """Settings of a MeshcatVisualizer.
+
+    Attributes:
+        publish_period: simulated time between two pictures [s].
+        role: the role of the geometries that are shown.
+        default_color: of geometries that have none.
+        prefix: the path below which all is.
+        delete_on_initialization_event: whether what is there is deleted when a simulation begins.
+        enable_alpha_slider: whether there is a slider for the opacity.
+        initial_alpha_slider_value: what it begins with, from 0 to 1.
+        visible_by_default: whether the geometries are seen before somebody opts for them.
+        show_hydroelastic: whether geometries of the proximity role are drawn as they are in hydroelastic contact.
+        include_unspecified_accepting: whether geometries are shown that do not say which viewers may, by a property
+            ('meshcat', 'accepting') with the prefix.
+    """
+
+    __hash__ = hash_of_type
+
+    publish_period: float = 1 / 64.0
+    role: Role = Role.kIllustration
+    default_color: Rgba = field(default_factory=lambda: Rgba(0.9, 0.9, 0.9, 1.0))
+    prefix: str = "visualizer"
+    delete_on_initialization_event: bool = True
+    enable_alpha_slider: bool = False
+    initial_alpha_slider_value: float = 1.0
+    visible_by_default: bool = True
+    show_hydroelastic: bool = False
+    include_unspecified_accepting: bool = True

@@ -1,0 +1,378 @@
+"""What clients must know, as the server keeps it: entries in the order in which they last changed.
+
+An entry is one thing: an object, a transform, a property, a slider. When it changes it moves to the end and gets the
+next version. A client that has seen everything up to some version lacks the entries behind it, each as it is now: what
+a slow client has missed in between is not kept anywhere. A new client has seen nothing, and gets all.
+
+Deleting removes entries, and leaves one that tells clients to delete; it is dropped when all clients know.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.framework.core.events import Demand
+from merganser.geometry.visualizers.encoding import Message, encode
+from merganser.geometry.visualizers.pose_block import PoseBlock
+
+__all__ = ["ANIMATION", "Client", "Entry", "Scene"]
+
+ANIMATION = "animation"  # what it is called among what is at no path
+_WORKING_DIRECTORY = "/drake"
+_OWN_OF_CLIENTS = {"Background", "Lights", "Grid", "Axes", "Cameras"}  # what every page shows by itself
+_OBJECT = "<object>"
+
+
+class Entry:
+    """Something that clients must know.
+
+    Args:
+        message: the command that tells it, or a function that makes it when the first client is to be told.
+        is_removal: whether clients that never knew the thing may do without it.
+        sender: the client that caused it, and so knows.
+
+    Attributes:
+        version: that of the scene when this last changed.
+    """
+
+    __slots__ = ("_message", "is_removal", "sender", "version")
+
+    def __init__(
+        self, message: Message | Callable[[], Message], is_removal: bool = False, sender: Any = None
+    ) -> None:
+        self._message = message
+        self.is_removal = is_removal
+        self.sender = sender
+        self.version = 0
+
+    def message(self) -> Message:
+        """The command that tells it."""
+        if not isinstance(self._message, Message):
+            self._message = self._message()
+        return self._message
+
+    def news(self, client: Client) -> list[Message]:
+        """What a client lacks."""
+        is_known = client is self.sender or (self.is_removal and client.seen == 0)
+        return [] if is_known else [self.message()]
+
+
+class Client:
+    """What a client has been told.
+
+    Attributes:
+        seen: the version up to which commands have been handed to the connection.
+        sent: the version up to which they have left for the client.
+        assets: keys of those that it has.
+    """
+
+    def __init__(self) -> None:
+        self.seen = 0
+        self.sent = 0
+        self.assets: set[str] = set()
+
+    def wake(self) -> None:
+        """There is something new; called with the lock of the scene held, so it must not wait."""
+
+
+class _Node:
+    """A part of a path.
+
+    Attributes:
+        children: by the next part.
+        entries: the object, properties by name, and the transform, or else the PoseBlock that has it and its row.
+    """
+
+    __slots__ = ("children", "entries")
+
+    def __init__(self) -> None:
+        self.children: dict[str, _Node] = {}
+        self.entries: dict[str, Any] = {}
+
+    def all_entries(self) -> Iterator[Any]:
+        yield from self.entries.values()
+        for child in self.children.values():
+            yield from child.all_entries()
+
+
+def full_path(path: str) -> list[str]:
+    """The parts of a path from the root; relative ones begin at /drake.
+
+    Raises:
+        TypeError: the path is no string.
+    """
+    if not isinstance(path, str):
+        raise TypeError(f"A path in Meshcat is a string such as 'robot/link'; given {path!r}.")
+    absolute = path if path.startswith("/") else f"{_WORKING_DIRECTORY}/{path}"
+    return [part for part in absolute.split("/") if part]
+
+
+class Scene:
+    """All that clients must know; may be used from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._has_sent = threading.Condition(self._lock)
+        self._root = _Node()
+        self._others: dict[str, Entry] = {}
+        self._log: dict[Entry | PoseBlock, None] = {}  # in the order of versions
+        self._version = 0
+        self._clients: set[Client] = set()
+        self._demands: weakref.WeakSet[Demand] = weakref.WeakSet()
+
+    # ------------------------------------------------------------------ what is at paths
+
+    def set_at(self, path: str, what: str, message: Message) -> None:
+        """Sets the object or a property at a path."""
+        with self._lock:
+            self._put(self._node(full_path(path)).entries, what, Entry(message))
+
+    def set_transform(self, path: str, matrix: NDArray[np.float64]) -> None:
+        """Sets the transform at a path, shape [4, 4]."""
+        parts = full_path(path)
+        with self._lock:
+            entries = self._node(parts).entries
+            known = entries.get("transform")
+            if isinstance(known, tuple):
+                block, row = known
+                block.set_row(row, matrix, self._version + 1)
+                self._move_to_end(block)
+            else:
+                make = functools.partial(_transform, joined_path(parts), np.array(matrix))
+                self._put(entries, "transform", Entry(make))
+
+    def add_pose_block(self, paths: list[str]) -> PoseBlock:
+        """Takes over the transforms of several paths, to be set all at once by `set_poses`."""
+        block = PoseBlock([joined_path(full_path(path)) for path in paths])
+        with self._lock:
+            self._link(block)
+        return block
+
+    def set_poses(self, block: PoseBlock, X: NDArray[np.float64]) -> None:
+        """Sets the transforms of the paths of a block, shape [num_paths, 4, 4]; those that stay cost nothing."""
+        with self._lock:
+            if not block.is_linked:
+                self._link(block)
+            if block.set_rows(X, self._version + 1):
+                self._move_to_end(block)
+
+    def delete(self, path: str) -> None:
+        """Deletes all at and below a path; the root is left as it is."""
+        parts = full_path(path)
+        if not parts:
+            return
+        with self._lock:
+            parent = self._find(parts[:-1])
+            if parent is not None:
+                self._forget(parent, parts[-1])
+            if self._clients or parts[0] in _OWN_OF_CLIENTS:
+                command = encode({"type": "delete", "path": joined_path(parts)})
+                entry = Entry(command, is_removal=parts[0] not in _OWN_OF_CLIENTS)
+                self._put(self._others, f"delete {joined_path(parts)}", entry)
+
+    def has_path(self, path: str) -> bool:
+        """Whether anything has been set at or below a path; empty means everything that is relative."""
+        with self._lock:
+            return self._find(full_path(path)) is not None
+
+    def get_at(self, path: str, what: str) -> Message | None:
+        """The command that sets the object, a property or the transform at a path; None if there is none.
+
+        Args:
+            path: the path.
+            what: as in `set_at`, or 'transform'.
+        """
+        with self._lock:
+            node = self._find(full_path(path))
+            found = None if node is None else node.entries.get(what)
+            if isinstance(found, tuple):
+                block, row = found
+                matrix = block.get_row(row)
+                return None if matrix is None else _transform(block.paths[row], matrix)
+            return None if found is None else found.message()
+
+    # ------------------------------------------------------------------ all else
+
+    def set_other(self, name: str, message: Message, sender: Client | None = None) -> None:
+        """Sets something that is at no path."""
+        with self._lock:
+            self._put(self._others, name, Entry(message, sender=sender))
+
+    def get_other(self, name: str) -> Message | None:
+        """The command that was last given to `set_other`; None if there is none."""
+        with self._lock:
+            found = self._others.get(name)
+            return None if found is None else found.message()
+
+    def remove_other(self, name: str, message: Message | None = None) -> None:
+        """Removes it; `message` tells clients to do so."""
+        with self._lock:
+            if name in self._others:
+                self._drop(self._others.pop(name))
+            if message is not None and self._clients:
+                self._put(self._others, f"remove {name}", Entry(message, is_removal=True))
+
+    # ------------------------------------------------------------------ demand
+
+    def add_demand(self, is_lasting: bool) -> Demand:
+        """Something that systems show periodically, which is wanted when a client can take it, or always."""
+        demand = Demand()
+        demand.want_always(is_lasting)
+        with self._lock:
+            self._demands.add(demand)
+        return demand
+
+    def want_always(self, is_wanted: bool) -> None:
+        """From now on all that is shown periodically is wanted each time, or when a client can take it."""
+        with self._lock:
+            for demand in self._demands:
+                demand.want_always(is_wanted)
+
+    def want_more(self) -> None:
+        """A client can take what comes next."""
+        with self._lock:
+            for demand in self._demands:
+                demand.want()
+
+    # ------------------------------------------------------------------ clients
+
+    def add_client(self, client: Client) -> None:
+        """From now on, the client is told what is new."""
+        with self._lock:
+            self._clients.add(client)
+
+    def remove_client(self, client: Client) -> None:
+        """The client is gone."""
+        with self._lock:
+            self._clients.discard(client)
+            self._drop_removals()
+            self._has_sent.notify_all()
+
+    def num_clients(self) -> int:
+        """How many clients there are."""
+        return len(self._clients)
+
+    def news(self, client: Client) -> list[Message]:
+        """What a client lacks, in order; from now on it counts as seen."""
+        with self._lock:
+            fresh = []
+            for entry in reversed(self._log):
+                if entry.version <= client.seen:
+                    break
+                fresh.append(entry)
+            messages = [message for entry in self._in_order(fresh[::-1]) for message in entry.news(client)]
+            client.seen = self._version
+            return messages
+
+    def note_sent(self, client: Client, version: int) -> None:
+        """All up to a version has left for the client."""
+        with self._lock:
+            client.sent = version
+            self._drop_removals()
+            self._has_sent.notify_all()
+
+    def wait_until_sent(self, timeout: float | None = None) -> bool:
+        """Waits until all that is known now has left for all clients; returns whether it has."""
+        with self._lock:
+            version = self._version
+            for client in self._clients:
+                client.wake()
+            return self._has_sent.wait_for(lambda: all(c.sent >= version for c in self._clients), timeout)
+
+    def snapshot(self, without: Iterable[str] = ()) -> list[Message]:
+        """All that a new client would be told, save what is at no path and has a name that begins with one of these."""
+        omitted = tuple(without)
+        newcomer = Client()
+        with self._lock:
+            skip = {entry for name, entry in self._others.items() if name.startswith(omitted)} if omitted else set()
+            entries = [entry for entry in self._in_order(list(self._log)) if entry not in skip]
+            return [message for entry in entries for message in entry.news(newcomer)]
+
+    # ------------------------------------------------------------------ helpers, called with the lock held
+
+    def _in_order(self, entries: list[Any]) -> list[Any]:
+        """The animation comes last: it is bound to what is at its paths when it comes."""
+        animation = self._others.get(ANIMATION)
+        if animation in entries:
+            entries.remove(animation)
+            entries.append(animation)
+        return entries
+
+    def _find(self, parts: list[str]) -> _Node | None:
+        node: _Node | None = self._root
+        for part in parts:
+            node = None if node is None else node.children.get(part)
+        return node
+
+    def _node(self, parts: list[str]) -> _Node:
+        node = self._root
+        for part in parts:
+            child = node.children.get(part)
+            if child is None:
+                child = node.children[part] = _Node()
+            node = child
+        return node
+
+    def _put(self, entries: dict[str, Any], name: str, entry: Entry) -> None:
+        known = entries.get(name)
+        if known is not None:
+            self._drop(known)
+        entries[name] = entry
+        entry.version = self._version + 1
+        self._move_to_end(entry)
+
+    def _move_to_end(self, entry: Entry | PoseBlock) -> None:
+        """Notes that an entry has changed, to the next version."""
+        self._version += 1
+        self._log.pop(entry, None)
+        self._log[entry] = None
+        for client in self._clients:
+            client.wake()
+
+    def _drop(self, entry: Entry) -> None:
+        """Clients are no longer told; an interrupt may have dropped it before."""
+        self._log.pop(entry, None)
+
+    def _link(self, block: PoseBlock) -> None:
+        """Makes the block responsible for the transforms of its paths."""
+        for row, path in enumerate(block.paths):
+            entries = self._node(full_path(path)).entries
+            known = entries.get("transform")
+            if isinstance(known, Entry):
+                self._drop(known)
+            elif known is not None and known[0] is not block:
+                known[0].remove_row(known[1])
+            entries["transform"] = (block, row)
+        block.is_linked = True
+
+    def _forget(self, parent: _Node, name: str) -> None:
+        """Removes the node of this name, and its entries; `<object>` is the object of the parent."""
+        if name == _OBJECT and "object" in parent.entries:
+            self._drop(parent.entries.pop("object"))
+        node = parent.children.pop(name, None)
+        for entry in () if node is None else node.all_entries():
+            if isinstance(entry, tuple):
+                entry[0].remove_row(entry[1])
+            else:
+                self._drop(entry)
+
+    def _drop_removals(self) -> None:
+        seen = min((client.sent for client in self._clients), default=self._version)
+        for name in [name for name, e in self._others.items() if e.is_removal and e.version <= seen]:
+            self._drop(self._others.pop(name))
+
+
+def _transform(path: str, matrix: NDArray[np.float64]) -> Message:
+    return encode({"type": "set_transform", "path": path, "matrix": matrix.T.ravel().tolist()})
+
+
+def joined_path(parts: list[str]) -> str:
+    """A path from its parts."""
+    return "/" + "/".join(parts)

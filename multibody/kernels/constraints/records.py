@@ -1,0 +1,58 @@
+"""The records of constraints: one a row, of what does not change and of what does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from merganser.multibody.kernels.layout import _interned
+
+__all__ = ["constraint_row_dtype", "constraint_value_dtype"]
+
+constraint_row_dtype = np.dtype(
+    [
+        ("kind", np.int64),  # number in the table of kinds
+        ("code", np.int64),  # addresses of kinds from outside the table, see dispatch.py
+        ("complex_code", np.int64),
+        ("acts_on_coordinates", np.int64),
+        ("index", np.int64),  # which of the rows of its constraint
+        ("num_rows", np.int64),  # of its constraint, which stand side by side
+        ("joint", np.int64),  # number of the loop joint that the row belongs to, or -1
+        ("mobod_A", np.int64),
+        ("mobod_B", np.int64),
+        ("X_AP", np.float64, (3, 4)),  # [R p]
+        ("X_BQ", np.float64, (3, 4)),
+        ("u_A", np.float64, (3,)),  # unit vector fixed in A, of translation.py and perpendicular.py
+        ("w_B", np.float64, (3,)),  # unit vector fixed in B, of perpendicular.py
+        ("q_0", np.int64),  # places in q and v, of rows between coordinates
+        ("q_1", np.int64),
+        ("v_0", np.int64),
+        ("v_1", np.int64),
+        ("constants", np.float64, (8,)),
+        # In continuous time gddot = -damping gdot - stiffness g (Baumgarte). Of a compliant row, those of its spring.
+        ("stiffness", np.float64),  # [1/s^2, or N/m]
+        ("damping", np.float64),  # [1/s, or N s/m]
+        ("is_compliant", np.int64),
+        ("lower", np.float64),  # bounds of the multiplier, in discrete time [N or N m]
+        ("upper", np.float64),
+    ]
+)
+
+
+def constraint_value_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
+    """What depends on q, v and forces."""
+    return _interned(
+        [
+            ("error", scalar),  # g [m, rad or what else it measures]
+            ("rate", scalar),  # gdot
+            ("bias", scalar),  # k
+            ("F_W", scalar, (6,)),  # [t; f], on B at Q; on A at P the opposite
+            ("p_WP", scalar, (3,)),
+            ("p_WQ", scalar, (3,)),
+            ("slopes", scalar, (2,)),  # of coordinates: dg/dq_0 and dg/dq_1
+            ("multiplier", scalar),  # of F_W or slopes
+            ("norm", scalar),  # workspace: length of the row in the metric of the inverse mass matrix
+            ("target", scalar),  # workspace: K vdot that is wanted
+        ]
+    )

@@ -1,0 +1,240 @@
+"""Geometries of MJCF files: shapes, looks and friction, and the mass that they give their bodies."""
+
+from __future__ import annotations
+
+__all__ = ["MjcfGeometry", "MjcfGeometryReader"]
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from merganser.framework.math import RigidTransform
+from merganser.geometry import InMemoryMesh
+from merganser.multibody.parsing.description import FrictionDescription, GeometryDescription, ShapeDescription
+from merganser.multibody.parsing.errors import ParsingError
+from merganser.multibody.parsing.mjcf.fit import fitted_primitive
+from merganser.multibody.parsing.mjcf.height_field import read_height_field
+from merganser.multibody.parsing.mjcf.mass import MassProperties, shell_mass, solid_mass
+from merganser.multibody.parsing.mjcf.mesh import MjcfMesh, read_mesh
+from merganser.multibody.parsing.mjcf.pose import segment_pose
+from merganser.multibody.parsing.mjcf.report import MjcfReport
+from merganser.multibody.parsing.mjcf.settings import read_flag
+from merganser.multibody.parsing.mjcf.source import MjcfSource
+from merganser.multibody.parsing.mjcf.tree import MjcfPart
+from merganser.multibody.parsing.xml_reader import XmlNode
+
+_TYPES = ("plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf")
+_NUM_SIZES = {"sphere": 1, "capsule": 2, "ellipsoid": 3, "cylinder": 2, "box": 3}
+_ALONG_A_SEGMENT = ("capsule", "ellipsoid", "cylinder", "box")
+_GRAY = (0.5, 0.5, 0.5, 1.0)
+_WATER = 1000.0  # [kg/m^3]
+_NUM_VISIBLE_GROUPS = 3
+_PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".ktx")
+
+
+@dataclass(eq=False)
+class MjcfGeometry:
+    """A geometry G of a body B.
+
+    Attributes:
+        part: the element.
+        description: under its final name.
+        mass: in B, if it counts for the inertia of the body.
+        contype, conaffinity: bits; two geometries touch if the one's type meets the other's affinity.
+        is_visible: whether it is drawn.
+    """
+
+    part: MjcfPart
+    description: GeometryDescription
+    mass: MassProperties
+    contype: int
+    conaffinity: int
+    is_visible: bool
+
+    @property
+    def may_touch(self) -> bool:
+        """Whether there are geometries that it could touch."""
+        return self.contype != 0 or self.conaffinity != 0
+
+
+@dataclass
+class MjcfGeometryReader:
+    """Reads geometries; meshes are read once."""
+
+    report: MjcfReport
+    _meshes: dict[int, MjcfMesh] = field(default_factory=dict)  # by the id of their nodes, which live as long
+    _fields: dict[int, ShapeDescription] = field(default_factory=dict)
+
+    def read(self, part: MjcfPart, name: str, needs_mass: bool) -> MjcfGeometry | None:
+        """Reads a <geom>; None for one that is not supported.
+
+        Args:
+            part: the element.
+            name: unique on its body.
+            needs_mass: whether the inertia of its body follows from its geometries.
+
+        Raises:
+            ParsingError: a number or name is wrong.
+        """
+        node = part.node
+        kind = node.expect_one_of(node.attributes.get("type", "sphere"), _TYPES, f"type of {node.describe()}")
+        if kind == "sdf":
+            self.report.add(node.location, "<geom type=\"sdf\"> is left out: signed distance fields need plugins")
+            return None
+        try:
+            shape, X_BG, mass_G = self._shape(part, kind, needs_mass and self._has_mass(part))
+        except ParsingError:
+            if kind != "mesh" or not _is_made_by_mujoco(part):
+                raise
+            self.report.add(node.location, "<geom> with a mesh that MuJoCo makes (builtin or plugin) is left out")
+            return None
+        friction = float(node.vector_attribute("friction", (1, 2, 3), [1.0])[0])
+        if friction < 0.0:
+            raise node.error(f"{node.describe()} has the friction {friction:g}; it cannot be negative.")
+        rgba, picture = self._looks(part)
+        description = GeometryDescription(
+            name, X_BG, shape, node.location, rgba=rgba, friction=FrictionDescription(friction, friction),
+            diffuse_map=picture,
+        )  # fmt: skip
+        contype, conaffinity = (_bits(node, what) for what in ("contype", "conaffinity"))
+        group = node.float_attribute("group", 0.0)
+        is_drawn = group < _NUM_VISIBLE_GROUPS and not (part.settings.discards_visuals and not contype | conaffinity)
+        return MjcfGeometry(part, description, mass_G.at(X_BG), contype, conaffinity, is_drawn)
+
+    # -- shape and mass --------------------------------------------------------------------------------------
+
+    def _shape(
+        self, part: MjcfPart, kind: str, has_mass: bool
+    ) -> tuple[ShapeDescription, RigidTransform, MassProperties]:
+        """The shape, its pose in the body, and its mass properties in its own frame."""
+        node = part.node
+        if kind == "plane":
+            return ShapeDescription("HalfSpace"), part.pose(), MassProperties()
+        if kind == "hfield":
+            return self._height_field(part), part.pose(), MassProperties()
+        if kind == "mesh":
+            mesh = self._mesh(part.source, part.source.asset(node, "mesh"))
+            mass = self._weighed(node, mesh.mass()) if has_mass else MassProperties()
+            return _mesh_shape(mesh), part.pose() @ mesh.X_GM, mass.at(mesh.X_GM.inverse())
+        if "mesh" in node.attributes:
+            mesh = self._mesh(part.source, part.source.asset(node, "mesh"))
+            X_MG, size = fitted_primitive(kind, mesh, part.settings.fits_boxes)
+            X_BG = part.pose() @ X_MG
+            size = [node.float_attribute("fitscale", 1.0) * length for length in size]
+        elif "fromto" in node.attributes and kind in _ALONG_A_SEGMENT:
+            X_FG, half_length = segment_pose(node)
+            X_BG = part.X_BF @ X_FG
+            radius = _sizes(node, kind, 1)[0]
+            size = [radius] * (_NUM_SIZES[kind] - 1) + [half_length]
+        else:
+            X_BG, size = part.pose(), _sizes(node, kind, _NUM_SIZES[kind])
+        is_shell = read_flag(node, "shellinertia", False)
+        unit = (shell_mass if is_shell else solid_mass)(kind, size)
+        mass = self._weighed(node, unit) if has_mass else MassProperties()
+        return _primitive(node, kind, size), X_BG, mass
+
+    def _mesh(self, source: MjcfSource, asset: XmlNode) -> MjcfMesh:
+        if id(asset) not in self._meshes:
+            self._meshes[id(asset)] = read_mesh(asset, source)
+        return self._meshes[id(asset)]
+
+    def _height_field(self, part: MjcfPart) -> ShapeDescription:
+        asset = part.source.asset(part.node, "hfield")
+        if id(asset) not in self._fields:
+            mesh = read_height_field(asset, part.source)
+            self._fields[id(asset)] = ShapeDescription("Mesh", (1.0, 1.0, 1.0), mesh=mesh)
+        self.report.add(part.node.location, "<geom type=\"hfield\"> touches others with the convex hull of its mesh")
+        return self._fields[id(asset)]
+
+    @staticmethod
+    def _has_mass(part: MjcfPart) -> bool:
+        """Whether the group of the geometry is one of those that have mass, and the geometry has some."""
+        first, last = part.settings.inertia_groups
+        node = part.node
+        return first <= node.float_attribute("group", 0.0) <= last and (
+            node.float_attribute("mass", node.float_attribute("density", _WATER)) != 0.0
+        )
+
+    @staticmethod
+    def _weighed(node: XmlNode, unit: MassProperties) -> MassProperties:
+        """Mass properties by `mass` or `density`, from those for density 1."""
+        name = "mass" if "mass" in node.attributes else "density"
+        value = node.float_attribute(name, _WATER)
+        if value < 0.0:
+            raise node.error(f"{node.describe()} has the {name} {value:g}; it cannot be negative.")
+        return unit.scaled(value / unit.mass if name == "mass" else value)
+
+    # -- looks -----------------------------------------------------------------------------------------------
+
+    def _looks(self, part: MjcfPart) -> tuple[np.ndarray, str]:
+        """The colour [r, g, b, a], and the path of a picture, if there is one."""
+        node, source = part.node, part.source
+        rgba = node.vector_attribute("rgba", 4, list(_GRAY))
+        material = None
+        if node.attributes.get("material"):
+            material = source.asset(node, "material")
+        elif node.attributes.get("mesh") in source.assets["mesh"]:
+            asset = source.asset(node, "mesh")
+            material = source.asset(asset, "material") if asset.attributes.get("material") else None
+        if material is None:
+            return np.clip(rgba, 0.0, 1.0), ""
+        if tuple(rgba) == _GRAY:
+            rgba = material.vector_attribute("rgba", 4, [1.0, 1.0, 1.0, 1.0])
+        return np.clip(rgba, 0.0, 1.0), self._picture(material, source)
+
+    def _picture(self, material: XmlNode, source: MjcfSource) -> str:
+        """The file of the texture of a material; empty for none, or one that cannot be shown."""
+        if not material.attributes.get("texture"):
+            return ""
+        texture = source.asset(material, "texture")
+        if "file" not in texture.attributes:
+            self.report.add(texture.location, "<texture> without a file is not drawn")
+            return ""
+        try:
+            return str(source.file(texture, texture.attributes["file"], source.settings.texture_folder, _PICTURES))
+        except ParsingError as error:
+            self.report.add(texture.location, f"<texture> is not drawn: {str(error).partition(': ')[2]}")
+            return ""
+
+
+def _is_made_by_mujoco(part: MjcfPart) -> bool:
+    asset = part.source.assets["mesh"].get(part.node.attributes.get("mesh", ""))
+    return asset is not None and ("builtin" in asset.attributes or asset.find("plugin") is not None)
+
+
+def _mesh_shape(mesh: MjcfMesh) -> ShapeDescription:
+    if isinstance(mesh.source, InMemoryMesh):
+        return ShapeDescription("Mesh", mesh.scale, mesh=mesh.source)
+    return ShapeDescription("Mesh", mesh.scale, str(mesh.source))
+
+
+def _sizes(node: XmlNode, kind: str, count: int) -> list[float]:
+    """The first numbers of `size`, all of them positive."""
+    given = node.vector_attribute("size", (1, 2, 3), [0.0, 0.0, 0.0])
+    size = given[:count].tolist()
+    if len(size) < count or not min(size) > 0.0:
+        what = "positive number" if count == 1 else f"{count} positive numbers"
+        raise node.error(f"the {kind} {node.describe()} has the size {given.tolist()}, expected {what}.")
+    return size
+
+
+def _primitive(node: XmlNode, kind: str, size: list[float]) -> ShapeDescription:
+    match kind:
+        case "sphere" | "ellipsoid":
+            dimensions = tuple(size)
+        case "box":
+            dimensions = tuple(2.0 * length for length in size)
+        case _:
+            dimensions = (size[0], 2.0 * size[1])
+    if dimensions[-1] == 0.0:  # of a capsule that is fitted to something short
+        kind, dimensions = "sphere", dimensions[:1]
+    if not np.isfinite(dimensions).all() or min(dimensions) <= 0.0:
+        raise node.error(f"the {kind} {node.describe()} has the size {size}, too large or small to compute with.")
+    return ShapeDescription(kind.capitalize(), dimensions)
+
+
+def _bits(node: XmlNode, name: str) -> int:
+    value = node.float_attribute(name, 1.0)
+    if value != int(value) or abs(value) >= 2.0**32:
+        raise node.error(f"attribute '{name}' of {node.describe()} is {value:g}, expected an integer of 32 bits.")
+    return int(value) & 0xFFFFFFFF

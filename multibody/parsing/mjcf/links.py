@@ -1,0 +1,138 @@
+"""Links, joints and frames of a plant from the bodies of an MJCF file.
+
+A body with several joints has massless bodies between them, called after it: joint j1 moves `arm0` in the parent of
+`arm`, joint j2 moves `arm1` in `arm0`, and the last one `arm` itself. Each of them has the frame of `arm` at the
+joints' zero. A body without joints is welded to its parent.
+"""
+
+from __future__ import annotations
+
+__all__ = ["add_links"]
+
+from merganser.framework.math import RigidTransform
+from merganser.multibody.parsing.description import (
+    BodyReference,
+    FrameDescription,
+    JointDescription,
+    LinkDescription,
+    ModelDescription,
+)
+from merganser.multibody.parsing.mjcf.bodies import MjcfLink, MjcfModel
+from merganser.multibody.parsing.mjcf.geometry import MjcfGeometry
+from merganser.multibody.parsing.mjcf.inertia import to_spatial_inertia
+from merganser.multibody.parsing.mjcf.joint import MjcfJoint
+from merganser.multibody.parsing.mjcf.names import unique_name
+from merganser.multibody.parsing.mjcf.report import MjcfReport
+from merganser.multibody.tree import SpatialInertia
+
+_TYPES = {"hinge": "revolute", "slide": "prismatic", "ball": "ball"}
+
+
+def add_links(model: MjcfModel, description: ModelDescription, touching: set[MjcfGeometry], report: MjcfReport) -> None:
+    """Adds all bodies with their geometries, joints, and sites as frames.
+
+    Args:
+        model: what was read.
+        description: receives them.
+        touching: geometries that have the proximity role.
+        report: receives what has no counterpart.
+    """
+    _LinkWriter(model, description, touching, report).write()
+
+
+class _LinkWriter:
+    """Keeps the names that are taken."""
+
+    def __init__(
+        self, model: MjcfModel, description: ModelDescription, touching: set[MjcfGeometry], report: MjcfReport
+    ):
+        self._model, self._description = model, description
+        self._touching, self._report = touching, report
+        self._body_names = {link.name for link in model.links}
+        self._joint_names = {joint.part.name for joint in model.joints() if joint.part.name}
+
+    def write(self) -> None:
+        for link in self._model.links:
+            visuals = [g.description for g in link.geometries if g.is_visible]
+            collisions = [g.description for g in link.geometries if g in self._touching]
+            hidden = [g for g in link.geometries if not g.is_visible and g not in self._touching]
+            for geometry in hidden:
+                self._report.add(
+                    geometry.description.location, "<geom> neither touches anything nor is drawn (group 3 or higher)"
+                )
+            if link.is_world:
+                self._description.world_visuals += visuals
+                self._description.world_collisions += collisions
+                continue
+            added = LinkDescription(
+                link.name, to_spatial_inertia(link.mass, link.body.node), link.body.node.location, visuals, collisions
+            )
+            self._description.links.append(added)
+            self._add_joints(link, added)
+        self._add_sites()
+
+    def _add_joints(self, link: MjcfLink, added: LinkDescription) -> None:
+        assert link.parent is not None
+        parent, child = self._model.reference(link.parent), self._model.reference(link)
+        if not link.joints:
+            self._add_weld(link, parent, child)
+            return
+        X_PB = link.X_PB
+        for number, joint in enumerate(link.joints):
+            is_last = number == len(link.joints) - 1
+            outboard = child if is_last else self._add_between(link, number)
+            if joint.type == "free":  # Finalize() adds the joint, under the name of the body
+                joint.name, added.X_WB, added.floating_damping = link.name, link.X_PB, joint.damping
+            else:
+                self._add_joint(joint, parent, outboard, X_PB)
+            parent, X_PB = outboard, RigidTransform()
+
+    def _add_between(self, link: MjcfLink, number: int) -> BodyReference:
+        """A massless body between two joints of a body."""
+        name = unique_name(f"{link.name}{number}", self._body_names)
+        self._description.links.append(LinkDescription(name, SpatialInertia.Zero(), link.body.node.location))
+        return BodyReference(self._model.name, name)
+
+    def _add_weld(self, link: MjcfLink, parent: BodyReference, child: BodyReference) -> None:
+        name = unique_name(f"{parent.body}_welds_to_{child.body}", self._joint_names)
+        location = link.body.node.location
+        if link.body.node.attributes.get("mocap") == "true":
+            self._report.add(location, "<body mocap=\"true\"> is welded to the world; nothing moves it")
+        self._description.joints.append(JointDescription(name, "fixed", parent, child, location, X_FM=link.X_PB))
+
+    def _add_joint(self, joint: MjcfJoint, parent: BodyReference, child: BodyReference, X_PB: RigidTransform) -> None:
+        joint.name = joint.part.name or unique_name(f"{parent.body}-{child.body}", self._joint_names)
+        self._description.joints.append(
+            JointDescription(
+                joint.name,
+                _TYPES[joint.type],
+                parent,
+                child,
+                joint.part.node.location,
+                X_PJ=X_PB @ RigidTransform(joint.p_BoJo_B),
+                X_CJ=joint.child_pose(),
+                axis_J=joint.axis_B,
+                position_limits=joint.limits,
+                damping=joint.damping,
+                spring_stiffness=joint.stiffness,
+                spring_reference=joint.spring_reference,
+                armature=joint.armature,
+                default_positions=(joint.reference,) if joint.reference else None,
+            )
+        )
+
+    def _add_sites(self) -> None:
+        """Sites with names become frames; a name that another frame of the model has gets a number."""
+        taken = {link.name for link in self._description.links}
+        taken |= {f"{joint.name}_{side}" for joint in self._description.joints for side in ("parent", "child")}
+        for link in self._model.links:
+            for part, X_BS in link.sites:
+                if not part.name:
+                    continue
+                name = unique_name(part.name, taken)
+                location = part.node.location
+                if name != part.name:
+                    self._report.add(location, "<site> has the name of another frame: a number is added to its own")
+                self._description.frames.append(
+                    FrameDescription(name, self._model.reference(link), X_BS, location, self._model.name)
+                )

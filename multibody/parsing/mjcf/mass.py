@@ -1,0 +1,202 @@
+"""Mass properties of the geometries of MJCF files: solids, thin shells and meshes."""
+
+from __future__ import annotations
+
+__all__ = ["MassProperties", "mesh_mass", "shell_mass", "solid_mass", "total_mass"]
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from merganser.framework.math import RigidTransform
+
+_Shape = Callable[..., "MassProperties"]
+_THOMSEN = 1.6075  # exponent in Thomsen's formula for the area of an ellipsoid
+_LAYER = 1e-6  # [m]
+
+
+@dataclass(frozen=True)
+class MassProperties:
+    """Mass, mass centre and central inertia of a body S.
+
+    Attributes:
+        mass: [kg].
+        p_SoScm_S: mass centre [m], shape [3].
+        I_SScm_S: rotational inertia about the mass centre [kg m^2], shape [3, 3].
+    """
+
+    mass: float = 0.0
+    p_SoScm_S: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    I_SScm_S: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
+
+    def at(self, X_BS: RigidTransform) -> MassProperties:
+        """The same in a frame B."""
+        R_BS = X_BS.rotation().matrix()
+        return MassProperties(self.mass, X_BS @ self.p_SoScm_S, R_BS @ self.I_SScm_S @ R_BS.T)
+
+    def scaled(self, factor: float) -> MassProperties:
+        """Those of a body that is so many times as dense."""
+        return MassProperties(factor * self.mass, self.p_SoScm_S, factor * self.I_SScm_S)
+
+
+def total_mass(parts: Sequence[MassProperties]) -> MassProperties:
+    """Those of several bodies together, all in one frame."""
+    mass = sum(part.mass for part in parts)
+    if not mass > 0.0:
+        return MassProperties()
+    p_cm = sum((part.mass * part.p_SoScm_S for part in parts), np.zeros(3)) / mass
+    I_cm = np.zeros((3, 3))
+    for part in parts:
+        I_cm += part.I_SScm_S + part.mass * _inertia_of_point(part.p_SoScm_S - p_cm)
+    return MassProperties(mass, p_cm, I_cm)
+
+
+def _inertia_of_point(p: np.ndarray) -> np.ndarray:
+    """Inertia of a particle of mass 1 about the origin."""
+    return np.asarray((p @ p) * np.eye(3) - np.outer(p, p))
+
+
+def _made_of(mass: float, Ixx: float, Iyy: float, Izz: float) -> MassProperties:
+    return MassProperties(mass, np.zeros(3), np.diag([Ixx, Iyy, Izz]))
+
+
+def solid_mass(kind: str, size: Sequence[float]) -> MassProperties:
+    """A primitive of density 1 kg/m^3 about its centre.
+
+    Args:
+        kind: sphere, ellipsoid, box, cylinder or capsule.
+        size: radius; semi-axes; half the lengths; radius and half the length (without the caps) [m].
+    """
+    match kind:
+        case "sphere":
+            return _solid_ellipsoid(size[0], size[0], size[0])
+        case "ellipsoid":
+            return _solid_ellipsoid(*size)
+        case "box":
+            x, y, z = size
+            mass = 8.0 * x * y * z
+            return _made_of(mass, *(mass / 3.0 * np.array([y * y + z * z, x * x + z * z, x * x + y * y])))
+        case "cylinder":
+            return _solid_cylinder(*size)
+    return _capsule(size, _solid_cylinder, lambda r: _solid_ellipsoid(r, r, r), offset=3.0 / 8.0)
+
+
+def shell_mass(kind: str, size: Sequence[float]) -> MassProperties:
+    """A thin primitive of density 1 kg/m^2 about its centre; arguments as solid_mass()."""
+    match kind:
+        case "sphere":
+            return _hollow_sphere(size[0])
+        case "ellipsoid":
+            return _hollow_ellipsoid(*size)
+        case "box":
+            return _hollow_box(*size)
+        case "cylinder":
+            return _hollow_cylinder(size[0], size[1], is_closed=True)
+    return _capsule(size, _hollow_cylinder, _hollow_sphere, offset=1.0 / 2.0)
+
+
+def _solid_ellipsoid(a: float, b: float, c: float) -> MassProperties:
+    mass = 4.0 / 3.0 * np.pi * a * b * c
+    return _made_of(mass, *(mass / 5.0 * np.array([b * b + c * c, a * a + c * c, a * a + b * b])))
+
+
+def _solid_cylinder(r: float, h: float) -> MassProperties:
+    mass = 2.0 * np.pi * r * r * h
+    across = mass * (r * r / 4.0 + h * h / 3.0)
+    return _made_of(mass, across, across, 0.5 * mass * r * r)
+
+
+def _hollow_cylinder(r: float, h: float, is_closed: bool = False) -> MassProperties:
+    side = 4.0 * np.pi * r * h
+    across, along = side * (r * r / 2.0 + h * h / 3.0), side * r * r
+    if is_closed:  # by two discs
+        disc = np.pi * r * r
+        side += 2.0 * disc
+        across += 2.0 * disc * (r * r / 4.0 + h * h)
+        along += disc * r * r
+    return _made_of(side, across, across, along)
+
+
+def _hollow_box(x: float, y: float, z: float) -> MassProperties:
+    """Six rectangles."""
+    mass, moments = 0.0, np.zeros(3)
+    half = np.array([x, y, z])
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        side = 8.0 * half[j] * half[k]  # both of them
+        mass += side
+        second = np.array(half**2 / 3.0)
+        second[i] = half[i] ** 2
+        moments += side * (second.sum() - second)
+    return _made_of(mass, *moments)
+
+
+def _hollow_sphere(r: float) -> MassProperties:
+    area = 4.0 * np.pi * r * r
+    return _made_of(area, *np.full(3, 2.0 / 3.0 * area * r * r))
+
+
+def _hollow_ellipsoid(a: float, b: float, c: float) -> MassProperties:
+    """A layer that makes all semi-axes longer by a micrometre, with the area by Thomsen's formula, as in MuJoCo."""
+    p = _THOMSEN
+    area = 4.0 * np.pi * (((a * b) ** p + (a * c) ** p + (b * c) ** p) / 3.0) ** (1.0 / p)
+    inner, outer = _solid_ellipsoid(a, b, c), _solid_ellipsoid(a + _LAYER, b + _LAYER, c + _LAYER)
+    moments = np.diag(outer.I_SScm_S - inner.I_SScm_S) * area / (outer.mass - inner.mass)
+    return _made_of(area, *moments)
+
+
+def _capsule(size: Sequence[float], cylinder: _Shape, ball: _Shape, offset: float) -> MassProperties:
+    """A cylinder between two halves of a ball, of which the mass centres are `offset` radii from their discs."""
+    r, h = size
+    middle, caps = cylinder(r, h), ball(r)
+    lever = offset * r
+    across = middle.I_SScm_S[0, 0] + caps.I_SScm_S[0, 0] + caps.mass * (h * h + 2.0 * h * lever)
+    along = middle.I_SScm_S[2, 2] + caps.I_SScm_S[2, 2]
+    return _made_of(middle.mass + caps.mass, across, across, along)
+
+
+def mesh_mass(triangles: np.ndarray, kind: str) -> MassProperties:
+    """A mesh of density 1: of pyramids from the middle of the surface to its triangles, or of the triangles alone.
+
+    Args:
+        triangles: corners, counter-clockwise from outside [m], shape [n, 3, 3].
+        kind: "exact" and "convex" count pyramids with their signs, "legacy" all as positive, "shell" areas.
+
+    Returns:
+        Mass 0, if there is no area.
+    """
+    a, b, c = triangles[:, 0], triangles[:, 1], triangles[:, 2]
+    normals = 0.5 * np.cross(b - a, c - a)
+    areas = np.linalg.norm(normals, axis=1)
+    if not areas.sum() > 0.0:
+        return MassProperties()
+    middle = areas @ triangles.mean(axis=1) / areas.sum()
+    if kind == "shell":
+        return _of_simplices(areas, triangles - middle, middle, num_corners=3)
+    if kind != "legacy":
+        return _of_simplices(_pyramids(triangles - middle, normals), triangles - middle, middle, num_corners=4)
+    # Where pyramids from the middle are all taken as positive is the tip of those that make up the mass.
+    first = _of_simplices(abs(_pyramids(triangles - middle, normals)), triangles - middle, middle, num_corners=4)
+    corners = triangles - first.p_SoScm_S
+    second = _of_simplices(abs(_pyramids(corners, normals)), corners, np.zeros(3), num_corners=4)
+    I_about_tip = second.I_SScm_S + second.mass * _inertia_of_point(second.p_SoScm_S)
+    return MassProperties(second.mass, first.p_SoScm_S, I_about_tip)
+
+
+def _pyramids(corners: np.ndarray, normals: np.ndarray) -> np.ndarray:
+    """Volumes between the origin and triangles, positive where a normal points away from it."""
+    return np.asarray(np.einsum("ni,ni->n", corners[:, 0], normals) / 3.0)
+
+
+def _of_simplices(weights: np.ndarray, corners: np.ndarray, origin: np.ndarray, num_corners: int) -> MassProperties:
+    """Triangles, or tetrahedra with one corner at the origin (Lasserre and Avrachenkov 2001, see mesh_inertia.py)."""
+    mass = float(weights.sum())
+    if not mass > 0.0:
+        return MassProperties()
+    sums = corners.sum(axis=1)
+    p_cm = weights @ sums / (num_corners * mass)
+    second = np.einsum("n,nki,nkj->ij", weights, corners, corners) + np.einsum("n,ni,nj->ij", weights, sums, sums)
+    second /= num_corners * (num_corners + 1)
+    second -= mass * np.outer(p_cm, p_cm)
+    return MassProperties(mass, p_cm + origin, np.trace(second) * np.eye(3) - second)

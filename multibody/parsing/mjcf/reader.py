@@ -1,0 +1,91 @@
+"""Reads an MJCF document, MuJoCo's format, into a description.
+
+The work is done in this order: included files are put in place (source.py), frames, replicas and attached
+models are resolved into a tree of bodies (tree.py), bodies are read with all that is on them (bodies.py),
+and what refers to them is added: actuators, constraints, which geometries touch, and the home position. What has no
+counterpart is gathered in one report (report.py).
+
+References: the XML reference of MuJoCo 4, and what its compiler makes of a file where that is silent.
+"""
+
+from __future__ import annotations
+
+__all__ = ["read_mjcf"]
+
+import numpy as np
+
+from merganser.multibody.parsing.description import DocumentDescription, ModelDescription
+from merganser.multibody.parsing.errors import Diagnostics
+from merganser.multibody.parsing.mjcf.actuator import add_actuators, read_actuators
+from merganser.multibody.parsing.mjcf.bodies import MjcfModel, name_links, read_bodies
+from merganser.multibody.parsing.mjcf.collision import add_exclusions, read_pairs, touching_geometries
+from merganser.multibody.parsing.mjcf.equality import add_equalities
+from merganser.multibody.parsing.mjcf.fuse import fuse_static_bodies
+from merganser.multibody.parsing.mjcf.joint import read_spring_dampers
+from merganser.multibody.parsing.mjcf.keyframe import apply_home
+from merganser.multibody.parsing.mjcf.links import add_links
+from merganser.multibody.parsing.mjcf.reference_mass import ReferenceMass
+from merganser.multibody.parsing.mjcf.report import MjcfReport
+from merganser.multibody.parsing.mjcf.source import MjcfSource, read_source
+from merganser.multibody.parsing.mjcf.tree import MjcfTree, read_tree
+from merganser.multibody.parsing.mjcf.vocabulary import report_unused
+from merganser.multibody.parsing.package_map import PackageMap
+from merganser.multibody.parsing.xml_reader import XmlNode
+
+
+def read_mjcf(root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics) -> DocumentDescription:
+    """Describes the model of an MJCF document.
+
+    Args:
+        root: the document's root element.
+        package_map: resolves addresses of meshes and other files.
+        diagnostics: receives one warning, of all that is left out or approximated.
+
+    Raises:
+        ParsingError: the document is not a valid MJCF model.
+    """
+    with np.errstate(all="ignore"):  # what is too large is found where it is used
+        return _read(root, package_map, diagnostics)
+
+
+def _read(root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics) -> DocumentDescription:
+    report = MjcfReport()
+    source = read_source(root, package_map)
+    tree = read_tree(source, report)
+    for placed in {placement.source: None for placement in tree.placements}:
+        report_unused(placed, report)
+    model = read_bodies(source.name, tree, report)
+    if source.settings.fuses_static_bodies:
+        fuse_static_bodies(model, tree)
+    name_links(model)
+    description = ModelDescription(source.name, root.location)
+    _describe(tree, model, description, report)
+    description.gravity = _read_gravity(source)
+    report.tell(root.location, diagnostics)
+    return DocumentDescription(root.location, [description])
+
+
+def _describe(tree: MjcfTree, model: MjcfModel, description: ModelDescription, report: MjcfReport) -> None:
+    """Writes down bodies, and what refers to them."""
+    actuators = read_actuators(tree, model, report)
+    read_spring_dampers(model.joints(), ReferenceMass(model).effective)
+    pairs = read_pairs(tree, model, report)
+    touching = touching_geometries(model, pairs)
+    add_links(model, description, touching, report)
+    add_actuators(actuators, model, description, report)
+    add_equalities(tree, model, description, report)
+    add_exclusions(tree, model, touching, pairs, description, report)
+    apply_home(tree.world.source, model, description, report)
+
+
+def _read_gravity(source: MjcfSource) -> np.ndarray | None:
+    """The gravity that <option> asks for [m/s^2], shape [3]; None if it says nothing."""
+    gravity = None
+    for option in source.root.find_all("option"):
+        if "gravity" in option.attributes:
+            gravity = option.vector_attribute("gravity", 3)
+        for flag in option.find_all("flag"):
+            word = flag.attributes.get("gravity", "enable")
+            if flag.expect_one_of(word, ("enable", "disable"), "value of attribute 'gravity' of <flag>") == "disable":
+                return np.zeros(3)
+    return gravity

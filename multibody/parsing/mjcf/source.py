@@ -1,0 +1,187 @@
+"""One MJCF file: its includes in place, with its settings, classes and assets."""
+
+from __future__ import annotations
+
+__all__ = ["MjcfSource", "read_source"]
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePath
+
+from merganser.framework.core.errors import nearest_names
+from merganser.multibody.parsing.errors import located
+from merganser.multibody.parsing.mjcf.defaults import MjcfDefaults, read_defaults
+from merganser.multibody.parsing.mjcf.settings import MjcfSettings, read_settings
+from merganser.multibody.parsing.package_map import PackageMap, resolve_uri
+from merganser.multibody.parsing.xml_reader import XmlNode, read_xml
+
+_ASSETS = ("mesh", "hfield", "texture", "material", "model")
+_DEFAULT_NAME = "MuJoCo Model"
+
+
+@dataclass(eq=False)
+class MjcfSource:
+    """One MJCF file.
+
+    Attributes:
+        name: of the model.
+        root: the <mujoco>, with its includes in place.
+        settings: of its <compiler>.
+        defaults: its classes.
+        package_map: resolves package:// addresses in it.
+        assets: by kind and name, each with the attributes of its class.
+        files: this file, after those that attach it.
+    """
+
+    name: str
+    root: XmlNode
+    settings: MjcfSettings
+    defaults: MjcfDefaults
+    package_map: PackageMap
+    assets: dict[str, dict[str, XmlNode]]
+    files: tuple[Path, ...]
+    _models: dict[Path, MjcfSource] = field(default_factory=dict)
+
+    def section(self, tag: str) -> Iterator[XmlNode]:
+        """The elements in all sections of a kind."""
+        return (child for section in self.root.find_all(tag) for child in section.children)
+
+    def asset(self, node: XmlNode, kind: str, attribute: str = "") -> XmlNode:
+        """The asset that an element names in an attribute, by default that called like its kind.
+
+        Raises:
+            ParsingError: there is none.
+        """
+        name = node.require_attribute(attribute or kind)
+        if name not in self.assets[kind]:
+            raise node.error(
+                f"{node.describe()} names the {kind} '{name}', which is no asset. "
+                f"{nearest_names(name, self.assets[kind])}"
+            )
+        return self.assets[kind][name]
+
+    def file(self, node: XmlNode, name: str, folder: str, endings: tuple[str, ...]) -> Path:
+        """The file that an element names.
+
+        Args:
+            node: the element.
+            name: as written.
+            folder: the setting for files of this kind.
+            endings: those that such a file may have; others are not opened.
+
+        Raises:
+            ParsingError: there is no such file, or it has another ending.
+        """
+        if self.settings.strip_path:
+            name = PurePath(name.replace("\\", "/")).name
+        if PurePath(name).suffix.lower() not in endings:
+            known = ", ".join(endings)
+            raise node.error(f"{node.describe()} names the file '{name}', expected one that ends in {known}.")
+        uri = name if "://" in name else str(Path(folder, name))
+        path = resolve_uri(_from_main_file(uri, self.settings.folder), self.package_map, node.location)
+        if not path.is_file():
+            raise node.error(f"{node.describe()} names '{name}', which means '{path}' and is not a file.")
+        return path
+
+    def model(self, node: XmlNode) -> MjcfSource:
+        """The model that an <attach> names, read when it is first asked for.
+
+        An asset without a name is called like the model in its file.
+        """
+        name = node.attributes["model"]
+        nameless = [asset for asset in self.assets["model"].values() if not asset.attributes.get("name")]
+        for asset in nameless if name not in self.assets["model"] else ():
+            source = self._read_model(asset)
+            self.assets["model"].setdefault(source.name, asset)
+        return self._read_model(self.asset(node, "model"))
+
+    def _read_model(self, asset: XmlNode) -> MjcfSource:
+        path = self.file(asset, asset.require_attribute("file"), "", (".xml", ".mjcf")).resolve()
+        if path not in self._models:
+            if path in self.files:
+                raise asset.error("models attach each other: " + " -> ".join(str(f) for f in (*self.files, path)))
+            with located(asset.location):
+                root = read_xml(path.read_bytes(), str(path))
+            self._models[path] = read_source(root, self.package_map, self.files)
+        return self._models[path]
+
+
+def read_source(root: XmlNode, package_map: PackageMap, files: tuple[Path, ...] = ()) -> MjcfSource:
+    """Reads a file but for its bodies and what refers to them.
+
+    Args:
+        root: the <mujoco>.
+        package_map: resolves package:// addresses.
+        files: those that attach this one.
+
+    Raises:
+        ParsingError: it is no MJCF file, an included file is missing, or a setting, class or asset is wrong.
+    """
+    if root.tag != "mujoco":
+        raise root.error(f"an MJCF document starts with <mujoco>, not with <{root.tag}>.")
+    folder = root.location.folder
+    main = Path(root.location.file).resolve()
+    included = {main}
+    root = replace(root, children=_with_includes(root, folder, package_map, included))
+    name = root.attributes.get("model", "").strip() or (main.stem if folder is not None else _DEFAULT_NAME)
+    defaults = read_defaults(root)
+    return MjcfSource(
+        name, root, read_settings(root, folder), defaults, package_map, _read_assets(root, defaults), (*files, main)
+    )
+
+
+def _from_main_file(uri: str, folder: Path | None) -> str:
+    """A path relative to the main file, which may be another one than that of the element."""
+    return uri if "://" in uri or folder is None else str(folder / uri)
+
+
+def _with_includes(
+    node: XmlNode, folder: Path | None, package_map: PackageMap, included: set[Path]
+) -> list[XmlNode]:
+    """The children of an element, with those of included files in place of <include>."""
+    children: list[XmlNode] = []
+    for child in node.children:
+        if child.tag == "include":
+            children += _included(child, folder, package_map, included)
+        elif child.children:
+            children.append(replace(child, children=_with_includes(child, folder, package_map, included)))
+        else:
+            children.append(child)
+    return children
+
+
+def _included(node: XmlNode, folder: Path | None, package_map: PackageMap, included: set[Path]) -> list[XmlNode]:
+    name = node.require_attribute("file")
+    if PurePath(name).suffix.lower() not in (".xml", ".mjcf"):
+        raise node.error(f"<include> names the file '{name}', expected one that ends in .xml or .mjcf.")
+    uri = _from_main_file(name, folder)
+    path = resolve_uri(uri, package_map, node.location).resolve()
+    if not path.is_file():
+        raise node.error(f"<include> names '{name}', which means '{path}' and is not a file.")
+    if path in included:
+        raise node.error(f"'{path}' is included already; a file can be included once.")
+    included.add(path)
+    with located(node.location):
+        root = read_xml(path.read_bytes(), str(path))
+    return _with_includes(root, folder, package_map, included)
+
+
+def _read_assets(root: XmlNode, defaults: MjcfDefaults) -> dict[str, dict[str, XmlNode]]:
+    assets: dict[str, dict[str, XmlNode]] = {kind: {} for kind in _ASSETS}
+    for section in root.find_all("asset"):
+        for child in section.find_all(*_ASSETS):
+            node = defaults.filled(child)
+            name = node.attributes.get("name") or _name_by_file(node)
+            if not name:
+                if child.tag == "texture":
+                    continue  # of the sky, which nothing names
+                raise node.error(f"<{node.tag}> needs an attribute 'name' or 'file'.")
+            if name in assets[child.tag]:
+                earlier = assets[child.tag][name].location
+                raise node.error(f"a second {child.tag} is named '{name}'; the first is at {earlier}. Rename one.")
+            assets[child.tag][name] = node
+    return assets
+
+
+def _name_by_file(node: XmlNode) -> str:
+    return PurePath(node.attributes.get("file", "").replace("\\", "/")).stem

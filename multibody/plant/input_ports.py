@@ -1,0 +1,244 @@
+"""Input ports of a plant, and the forces that come through them."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import numpy as np
+
+from merganser.framework import InputPort, Value
+from merganser.framework.core.errors import log_once
+from merganser.framework.core.nonfinite import blame_input
+from merganser.geometry import QueryObject
+from merganser.multibody.contact.step_records import Inputs, Part
+from merganser.multibody.kernels.scalars import is_set
+from merganser.multibody.plant.drives import ActuatorTable, Controllers
+from merganser.multibody.plant.externally_applied_spatial_force import ExternallyAppliedSpatialForce
+from merganser.multibody.plant.kinematics import PlantKinematics
+from merganser.multibody.plant.model import PlantModel
+from merganser.multibody.plant.state_views import StateViews
+from merganser.multibody.plant.workspace import Workspace
+from merganser.multibody.tree import ModelInstanceIndex
+
+__all__ = ["InputPorts"]
+
+_logger = logging.getLogger("merganser.multibody.plant")
+
+
+class InputPorts:
+    """Input ports: actuation and desired states, applied forces, geometry queries.
+
+    Args:
+        model, views, kinematics: of the plant.
+
+    Attributes:
+        geometry_query: the only port that is there before Finalize().
+        actuation, generalized_force, spatial_force: of the whole plant.
+        desired_states: by model instance.
+        driven_instances: model instances with actuators, and their ports for actuation.
+        driven_velocities: of each actuator.
+        effort_limits: of each actuator; also read by the native plan.
+        of_vectors: indices of all ports that carry vectors; those of desired states carry nothing without actuators.
+    """
+
+    actuation: InputPort
+    generalized_force: InputPort
+    spatial_force: InputPort
+    desired_states: list[InputPort]
+    driven_instances: list[tuple[int, InputPort]]
+    driven_velocities: Any
+    effort_limits: Any
+    of_vectors: list[int]
+    _instance_actuation: list[InputPort]
+
+    def __init__(self, model: PlantModel, views: StateViews, kinematics: PlantKinematics) -> None:
+        self._model, self._tree, self._system = model, model.tree, model.system
+        self._views, self._kinematics = views, kinematics
+        self._table: ActuatorTable | None = None  # None until it is needed, and after a change of an actuator
+        self._undriven_instances: set[int] = set()  # for which it was said that nothing drives their actuators
+        self.geometry_query = self._system.DeclareAbstractInputPort("geometry_query", Value(QueryObject()))
+
+    def declare(self) -> None:
+        """Declares the ports whose sizes are known once the plant is finalized."""
+        tree, system = self._tree, self._system
+        self.actuation = system.DeclareVectorInputPort("actuation", tree.num_actuated_dofs())
+        self.generalized_force = system.DeclareVectorInputPort("applied_generalized_force", tree.num_velocities())
+        self.spatial_force = system.DeclareAbstractInputPort("applied_spatial_force", Value([]))
+        self._instance_actuation, self.desired_states = [], []
+        for index in range(tree.num_model_instances()):
+            name = tree.GetModelInstanceName(ModelInstanceIndex(index))
+            size = tree.num_actuated_dofs(index)
+            self._instance_actuation.append(system.DeclareVectorInputPort(f"{name}_actuation", size))
+            self.desired_states.append(system.DeclareVectorInputPort(f"{name}_desired_state", 2 * size))
+        self.driven_velocities = np.array(tree.actuated_velocity_indices(), dtype=np.int64)
+        vectors = [self.actuation, self.generalized_force, *self._instance_actuation, *self.desired_states]
+        self.of_vectors = [port.get_index() for port in vectors if port.size()]
+        self.effort_limits = np.full(len(self.driven_velocities), np.inf)
+        self.driven_instances = [(i, port) for i, port in enumerate(self._instance_actuation) if port.size()]
+
+    # ------------------------------------------------------------------ ports
+
+    def get_actuation_input_port(self, model_instance: int | None = None) -> InputPort:
+        """Returns the port for actuation u, of the whole plant or of one model instance."""
+        self._model.require_finalized("get_actuation_input_port()")
+        if model_instance is None:
+            return self.actuation
+        return self._of_instance(self._instance_actuation, model_instance)
+
+    def get_desired_state_input_port(self, model_instance: int) -> InputPort:
+        """Returns the port for desired positions, then velocities, of the actuators of a model instance."""
+        self._model.require_finalized("get_desired_state_input_port()")
+        return self._of_instance(self.desired_states, model_instance)
+
+    def get_applied_generalized_force_input_port(self) -> InputPort:
+        """Returns the port for generalized forces, in the order of v, shape [nv]; optional."""
+        self._model.require_finalized("get_applied_generalized_force_input_port()")
+        return self.generalized_force
+
+    def get_applied_spatial_force_input_port(self) -> InputPort:
+        """Returns the port for a list of ExternallyAppliedSpatialForce, which add up; optional."""
+        self._model.require_finalized("get_applied_spatial_force_input_port()")
+        return self.spatial_force
+
+    def get_geometry_query_input_port(self) -> InputPort:
+        """Returns the port for the QueryObject of a SceneGraph."""
+        return self.geometry_query
+
+    def _of_instance(self, ports: list[Any], model_instance: int) -> Any:
+        self._tree.GetModelInstanceName(ModelInstanceIndex(model_instance))
+        return ports[model_instance]
+
+    # ------------------------------------------------------------------ inputs
+
+    def read(self, context: Any, w: Workspace, table: ActuatorTable) -> Inputs:
+        """What the ports carry, as ../contact/step.py takes it.
+
+        Raises:
+            RuntimeError: an applied spatial force is not finite, or acts on no body of the plant.
+        """
+        read, nothing = context.read_input, w.nothing
+        whole, applied = read(self.actuation.get_index()), read(self.generalized_force.get_index())
+        forces = read(self.spatial_force.get_index())
+        parts: tuple[Part, ...] = ()
+        if self.driven_instances:
+            if whole is None:
+                self.log_undriven(context, table)
+            of_instances = [(instance, read(port.get_index())) for instance, port in self.driven_instances]
+            inputs = self._tree.coordinates.inputs
+            parts = tuple([Part(inputs[i], _contiguous(value)) for i, value in of_instances if value is not None])
+        desired: tuple[Part, ...] = ()
+        if table.controlled:
+            ports = self.desired_states
+            values = [(of, read(ports[instance].get_index())) for instance, of in table.controlled.items()]
+            desired = tuple([Part(of, _contiguous(value)) for of, value in values])
+        return Inputs(
+            nothing if whole is None else _contiguous(whole),
+            parts,
+            desired,
+            nothing if applied is None else _contiguous(applied),
+            w.zeros_F if forces is None else self._add_up_spatial_forces(context, w, forces.get_value()),
+        )
+
+    def log_undriven(self, context: Any, table: ActuatorTable) -> None:
+        """Says once of each model instance whose actuators nothing drives that they exert nothing."""
+        if context.has_input(self.actuation.get_index()):
+            return
+        for instance, port in self.driven_instances:
+            is_driven = context.has_input(port.get_index()) or instance in table.controlled
+            if not is_driven and instance not in self._undriven_instances:
+                self._undriven_instances.add(instance)
+                log_once(_logger, self._describe_undriven(instance))
+
+    def _describe_undriven(self, instance: int) -> str:
+        port = self._instance_actuation[instance]
+        name = self._tree.GetModelInstanceName(ModelInstanceIndex(instance))
+        return (
+            f"{port.GetFullDescription()} is not connected, nor is {self.actuation.GetFullDescription()}: the "
+            f"{port.size()} actuators of model instance '{name}' exert nothing."
+        )
+
+    # ------------------------------------------------------------------ actuators
+
+    def note_actuator_change(self) -> None:
+        """Called by actuators when their limits or gains change."""
+        self._table = None
+        if self._tree.is_finalized():
+            self._look_at_actuators()
+
+    def _look_at_actuators(self) -> ActuatorTable:
+        table = self._table = ActuatorTable.of(self._tree)
+        self.effort_limits[:] = table.limits
+        return table
+
+    def actuators_in(self, context: Any) -> ActuatorTable:
+        """What the actuators do in a Context: without a desired state, controllers of a model instance are disarmed."""
+        table = self._table or self._look_at_actuators()
+        if not table.controlled:
+            return table
+        ports = self.desired_states
+        disarmed = tuple(i for i in table.controlled if not context.has_input(ports[i].get_index()))
+        return table.without_controllers_of(disarmed, self._tree) if disarmed else table
+
+    def active_controllers(self, w: Workspace, table: ActuatorTable) -> Controllers:
+        """The PD controllers but those of locked joints, which are ignored."""
+        locks = w.parameters["is_locked"][table.controllers.mobods]
+        is_locked = locks.real > 0.5 if w.is_numeric else np.array([is_set(lock) for lock in locks], dtype=bool)
+        return table.controllers_of_moving_joints(self._tree, is_locked)
+
+    def refuse_symbolic_controllers(self, w: Workspace, controllers: Controllers) -> None:
+        if w.scalar.__name__ == "Expression" and len(controllers.inputs) and self._model.time_step > 0.0:
+            raise RuntimeError(
+                f"The step of plant '{self._model.path()}' decides which PD-controlled actuators reach their "
+                "effort limits, which it cannot do for symbolic expressions. Use numbers, or a continuous plant."
+            )
+
+    def blame(self, context: Any, tau: Any) -> None:
+        """Raises an error about the first input port with a value that is not finite, or about their sum."""
+        ports = self.actuation, self.generalized_force, *self._instance_actuation
+        for port in (*ports, *self.desired_states):
+            value = context.read_input(port.get_index()) if port.size() else None
+            if value is not None and not np.isfinite(value.value()).all():
+                raise RuntimeError(blame_input(context, port.get_index()))
+        raise RuntimeError(
+            f"The actuation of plant '{self._model.path()}' overflows at time {context.store.flat[0]} s: "
+            f"generalized forces {tau.tolist()}."
+        )
+
+    def _add_up_spatial_forces(self, context: Any, w: Workspace, forces: list[Any]) -> Any:
+        """The sum of these forces on each body about Bo in W, shape [num_mobods, 6]."""
+        total = np.zeros_like(w.zeros_F)
+        R_WB = self._kinematics.eval_position(context).position["R_WB"]
+        for force in forces:
+            self._check_spatial_force(context, force)
+            mobod = int(self._tree.mobod_of_body[force.body_index])
+            # Bq is where the force acts: p_BqBo_W = -R_WB p_BoBq_B.
+            F_Bo_W = force.F_Bq_W.Shift(-(R_WB[mobod] @ np.asarray(force.p_BoBq_B))).get_coeffs()
+            if w.is_float and not np.isfinite(F_Bo_W).all():
+                body = self._tree.get_body(force.body_index)
+                raise RuntimeError(
+                    f"{self.spatial_force.GetFullDescription()} carries a force on body "
+                    f"'{body.name()}' that is not finite, at time {context.store.flat[0]} s: {force}."
+                )
+            total[mobod] += F_Bo_W
+        return total
+
+    def _check_spatial_force(self, context: Any, force: Any) -> None:
+        place = f"{self.spatial_force.GetFullDescription()} carries, at time {context.store.flat[0]} s,"
+        if not isinstance(force, ExternallyAppliedSpatialForce):
+            raise TypeError(
+                f"{place} a list with a {type(force).__name__} in place of an ExternallyAppliedSpatialForce."
+            )
+        if not 0 <= force.body_index < self._tree.num_bodies():
+            raise RuntimeError(
+                f"{place} a force on body {int(force.body_index)}, but the plant has "
+                f"{self._tree.num_bodies()} bodies. Set body_index to body.index()."
+            )
+        if np.shape(force.p_BoBq_B) != (3,):
+            raise ValueError(f"{place} a force with p_BoBq_B of shape {np.shape(force.p_BoBq_B)} in place of (3,).")
+
+
+def _contiguous(vector: Any) -> Any:
+    """The numbers of a BasicVector as kernels take them."""
+    values = vector.value()
+    return values if values.flags.c_contiguous else np.ascontiguousarray(values)

@@ -1,0 +1,114 @@
+"""Rows about what a viewer costs a simulation: an arm, and many bodies, with and without a page that shows them.
+
+A page is a process that reads what comes by the websocket, as a browser would. Rows "speed kept" have this
+package's own simulation without one as reference: their ratio is the speed that is kept.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from libraries import ROOT, Call, Library, Row, load
+
+ARM = ROOT / "examples" / "models" / "arm7.urdf"
+NUM_BODIES = 400
+SPAN = 1.0  # simulated in each call [s]
+READER = """
+import asyncio, sys
+from tornado.websocket import websocket_connect
+
+async def read():
+    socket = await websocket_connect(sys.argv[1], max_message_size=1 << 30)
+    print("connected", flush=True)
+    while await socket.read_message() is not None:
+        pass
+
+asyncio.run(read())
+"""
+NONE, NOBODY, PAGE = "no viewer", "nobody looks", "a page is open"
+
+
+def geometry_of(library: Library) -> Any:
+    """The module with the viewer, of either package."""
+    if library.plant.__name__.startswith("pydrake"):
+        import pydrake.geometry
+
+        return pydrake.geometry
+    import merganser.geometry
+
+    return merganser.geometry
+
+
+def make_viewer(library: Library, builder: Any, scene_graph: Any, period: float, audience: str) -> Any:
+    """A Meshcat that draws the scene, with somebody who looks at it or not."""
+    if audience == NONE:
+        return None
+    geometry = geometry_of(library)
+    meshcat = geometry.Meshcat(port=0)
+    params = geometry.MeshcatVisualizerParams(publish_period=period)
+    geometry.MeshcatVisualizer.AddToBuilder(builder, scene_graph, meshcat, params)
+    if audience == PAGE:
+        reader = subprocess.Popen([sys.executable, "-c", READER, meshcat.ws_url()], stdout=subprocess.PIPE)
+        assert reader.stdout is not None and reader.stdout.readline() == b"connected\n"
+        atexit.register(reader.kill)
+    return meshcat
+
+
+def moving_arm(library: Library, audience: str) -> Call:
+    """An arm that falls and swings without a motor, in steps of 1 ms; drawn at 64 Hz."""
+    builder = library.framework.DiagramBuilder()
+    plant, scene_graph = library.plant.AddMultibodyPlantSceneGraph(builder, 0.001)
+    load(library, plant, ARM)
+    plant.Finalize()
+    return advancing(library, builder, plant, make_viewer(library, builder, scene_graph, 1 / 64, audience))
+
+
+def flying_boxes(library: Library, audience: str) -> Call:
+    """Boxes that fly and tumble, in steps of 5 ms; drawn at 32 Hz."""
+    geometry = geometry_of(library)
+    builder = library.framework.DiagramBuilder()
+    plant, scene_graph = library.plant.AddMultibodyPlantSceneGraph(builder, 0.005)
+    for i in range(NUM_BODIES):
+        body = plant.AddRigidBody(f"box{i}", library.tree.SpatialInertia.SolidBoxWithMass(1.0, 0.1, 0.2, 0.3))
+        X_BG = plant.GetFrameByName(f"box{i}").GetFixedPoseInBodyFrame()
+        plant.RegisterVisualGeometry(body, X_BG, geometry.Box(0.1, 0.2, 0.3), "box", [0.5, 0.5, 0.5, 1.0])
+    plant.Finalize()
+    return advancing(library, builder, plant, make_viewer(library, builder, scene_graph, 1 / 32, audience))
+
+
+def advancing(library: Library, builder: Any, plant: Any, meshcat: Any) -> Call:
+    """Simulates a second more with each call; returns where things are."""
+    simulator = library.analysis.Simulator(builder.Build())
+    inside = plant.GetMyMutableContextFromRoot(simulator.get_mutable_context())
+    if plant.num_actuators():
+        plant.get_actuation_input_port().FixValue(inside, [0.0] * plant.num_actuators())
+        plant.SetPositions(inside, [0.1 * (i + 1) for i in range(plant.num_positions())])
+    else:
+        plant.SetVelocities(inside, [0.01 * (i % 7) for i in range(plant.num_velocities())])
+    simulator.Initialize()
+
+    def second(_alive: Any = meshcat) -> Any:
+        simulator.AdvanceTo(simulator.get_context().get_time() + SPAN)
+        return plant.GetPositions(inside)
+
+    return second
+
+
+def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
+    """Both scenes, beside pydrake's and beside no viewer at all."""
+    try:
+        import tornado  # noqa: F401
+    except ImportError:
+        return  # the extra `view` is not installed
+    scenes = (("arm at 1 kHz, drawn at 64 Hz", moving_arm), (f"{NUM_BODIES} bodies drawn at 32 Hz", flying_boxes))
+    for name, make in scenes:
+        for audience in (NOBODY, PAGE):
+            mine = functools.partial(make, ours, audience)
+            reference = None if theirs is None else functools.partial(make, theirs, audience)
+            yield Row(f"1 s, {name}, {audience}", mine, reference, 1, tolerance=1e-6)
+            yield Row(f"1 s, {name}, {audience}: speed kept", mine, functools.partial(make, ours, NONE), 1)
