@@ -107,6 +107,32 @@ def sphere_image(kind: str, is_ours: bool) -> Call:
     return call
 
 
+def points_of_image(is_ours: bool) -> Call:
+    """Of a depth image, in the world."""
+    _, math, sensors = modules(is_ours)
+    if is_ours:
+        from merganser.framework import Value
+        from merganser.geometry import perception
+    else:
+        from pydrake import perception
+        from pydrake.common.value import Value
+    system = perception.DepthImageToPointCloud(sensors.CameraInfo(640, 480, np.pi / 4))
+    image = sensors.ImageDepth32F(640, 480)
+    image.mutable_data[...] = np.random.default_rng(0).uniform(0.5, 4.0, (480, 640, 1))
+    context, pose = system.CreateDefaultContext(), math.RigidTransform(math.RotationMatrix(R_WC), [1.8, 0.0, 0.7])
+    system.camera_pose_input_port().FixValue(context, Value(pose))
+
+    def call() -> Any:
+        system.depth_image_input_port().FixValue(context, Value(image))
+        return system.point_cloud_output_port().Eval(context)
+
+    return call
+
+
+def mean_of_points(cloud: Any) -> Any:
+    return cloud.xyzs().mean(axis=1)
+
+
 def new_contexts(library: Library, is_ours: bool) -> Call:
     """Of a SceneGraph with a renderer, which each has a copy of."""
     geometry, _, _ = modules(is_ours)
@@ -123,7 +149,7 @@ def new_contexts(library: Library, is_ours: bool) -> Call:
 
 
 def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
-    """Images of both scenes, and contexts."""
+    """Images of both scenes, points, and contexts."""
     if importlib.util.find_spec("vtkmodules") is None:
         print("VTK is not installed: the rows of images are left out")
         return
@@ -142,5 +168,6 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
             yield row(f"iiwa14, 640 x 480: {kind.lower()} image", make, compared, 0.01, True)
         make = functools.partial(sphere_image, kind)
         yield row(f"{NUM_SPHERES} spheres, 640 x 480: {kind.lower()} image", make, compared, 0.01)
+    yield row("640 x 480: points of a depth image", points_of_image, mean_of_points, 1e-4)
     if IIWA.exists():
         yield row("iiwa14: new Context of a SceneGraph with a renderer", new_contexts, None, 1e-8, True)
