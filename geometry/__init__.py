@@ -1,6 +1,7 @@
 """Shapes, their properties, and the SceneGraph that knows where they are.
 
-The names of merganser.geometry.visualizers are here, too; they are loaded when one of them is asked for.
+The names of merganser.geometry.rendering and merganser.geometry.visualizers are here, too; they are loaded when one of
+them is asked for.
 """
 
 import importlib
@@ -61,6 +62,7 @@ from merganser.geometry.query_results import (
     SignedDistancePair,
     SignedDistanceToPoint,
 )
+from merganser.geometry.render_label import RenderLabel
 from merganser.geometry.rgba import Rgba
 from merganser.geometry.roles import Role, RoleAssign
 from merganser.geometry.scalar_templates import (
@@ -90,6 +92,29 @@ from merganser.geometry.shapes import (
 from merganser.geometry.volume import CalcVolume
 
 if TYPE_CHECKING:
+    from merganser.geometry.rendering import (
+        ClippingRange,
+        ColorRenderCamera,
+        DepthRange,
+        DepthRenderCamera,
+        EnvironmentMap,
+        EquirectangularMap,
+        GltfExtension,
+        LightParameter,
+        MakeRenderEngineGl,
+        MakeRenderEngineGltfClient,
+        MakeRenderEngineVtk,
+        NullTexture,
+        RenderCameraCore,
+        RenderEngine,
+        RenderEngineGlParams,
+        RenderEngineGltfClientParams,
+        RenderEngineVtkParams,
+        SsaoParameter,
+        kHasRenderEngineGl,
+        kHasRenderEngineGltfClient,
+        kHasRenderEngineVtk,
+    )
     from merganser.geometry.visualizers import (
         Meshcat,
         MeshcatAnimation,
@@ -112,9 +137,11 @@ __all__ = [
     "CalcObb",
     "CalcVolume",
     "Capsule",
+    "ClippingRange",
     "CollisionFilterDeclaration",
     "CollisionFilterManager",
     "CollisionFilterScope",
+    "ColorRenderCamera",
     "ComputeAabbForTriangleMesh",
     "ComputeAabbForVolumeMesh",
     "ComputeObbForTriangleMesh",
@@ -125,7 +152,11 @@ __all__ = [
     "Convex",
     "Cylinder",
     "DefaultProximityProperties",
+    "DepthRange",
+    "DepthRenderCamera",
     "Ellipsoid",
+    "EnvironmentMap",
+    "EquirectangularMap",
     "FilterId",
     "FrameId",
     "FramePoseVector",
@@ -136,11 +167,16 @@ __all__ = [
     "GeometryProperties",
     "GeometrySet",
     "GeometryVersion",
+    "GltfExtension",
     "HalfSpace",
     "HydroelasticContactRepresentation",
     "IllustrationProperties",
     "InMemoryMesh",
+    "LightParameter",
     "MakePhongIllustrationProperties",
+    "MakeRenderEngineGl",
+    "MakeRenderEngineGltfClient",
+    "MakeRenderEngineVtk",
     "MemoryFile",
     "Mesh",
     "MeshSource",
@@ -153,6 +189,7 @@ __all__ = [
     "MeshcatVisualizer",
     "MeshcatVisualizerParams",
     "MeshcatVisualizer_",
+    "NullTexture",
     "Obb",
     "PenetrationAsPointPair",
     "PenetrationAsPointPair_",
@@ -166,6 +203,12 @@ __all__ = [
     "ReadObjToTriangleSurfaceMesh",
     "RefineVolumeMesh",
     "RefineVolumeMeshIntoVtkFileContents",
+    "RenderCameraCore",
+    "RenderEngine",
+    "RenderEngineGlParams",
+    "RenderEngineGltfClientParams",
+    "RenderEngineVtkParams",
+    "RenderLabel",
     "Rgba",
     "Role",
     "RoleAssign",
@@ -181,6 +224,7 @@ __all__ = [
     "SignedDistanceToPoint_",
     "SourceId",
     "Sphere",
+    "SsaoParameter",
     "StartMeshcat",
     "SurfacePolygon",
     "SurfaceTriangle",
@@ -188,10 +232,27 @@ __all__ = [
     "TriangleSurfaceMeshFieldLinear",
     "VolumeElement",
     "VolumeMesh",
+    "kHasRenderEngineGl",
+    "kHasRenderEngineGltfClient",
+    "kHasRenderEngineVtk",
 ]
+
+# Imported when they are first asked for: most programs render and show nothing.
+_FROM_RENDERING = frozenset(
+    {
+        "ClippingRange", "ColorRenderCamera", "DepthRange", "DepthRenderCamera", "EnvironmentMap",
+        "EquirectangularMap", "GltfExtension", "LightParameter", "MakeRenderEngineGl", "MakeRenderEngineGltfClient",
+        "MakeRenderEngineVtk", "NullTexture", "RenderCameraCore", "RenderEngine", "RenderEngineGlParams",
+        "RenderEngineGltfClientParams", "RenderEngineVtkParams", "SsaoParameter",
+        "kHasRenderEngineGl", "kHasRenderEngineGltfClient", "kHasRenderEngineVtk",
+    }
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
+    if name in _FROM_RENDERING:
+        value = globals()[name] = getattr(importlib.import_module("merganser.geometry.rendering"), name)
+        return value
     if name in __all__:
         viewers = importlib.import_module("merganser.geometry.visualizers")
         globals().update((each, getattr(viewers, each)) for each in viewers.__all__)

@@ -13,6 +13,9 @@
 | `hydroelastic` | `slab_thickness`          | thickness of a half space's compliant layer | m   |
 | `hydroelastic` | `margin`                  | thickness of the layer before contact      | m    |
 | `phong`      | `diffuse`                   | color, Rgba                                |      |
+| `phong`      | `diffuse_map`               | image file, seen by cameras                |      |
+| `label`      | `id`                        | RenderLabel of label images                |      |
+| `renderer`   | `accepting`                 | names of the engines that show the geometry |     |
 """
 
 from __future__ import annotations

@@ -24,7 +24,9 @@ from merganser.geometry.materials import HydroelasticType
 from merganser.geometry.memory_file import MemoryFile
 from merganser.geometry.mesh_source import InMemoryMesh
 from merganser.geometry.properties import IllustrationProperties, PerceptionProperties, ProximityProperties
+from merganser.geometry.render_label import RenderLabel
 from merganser.geometry.rgba import Rgba
+from merganser.geometry.roles import Role
 from merganser.geometry.scene_graph_config import DefaultProximityProperties, SceneGraphConfig
 from merganser.geometry.shapes import (
     Box,
@@ -67,6 +69,7 @@ def _declare_types() -> None:
         lambda value: [value.mesh_file, value.supporting_files],
         lambda file, others: InMemoryMesh(mesh_file=file, supporting_files=others),
     )
+    declare_plain(RenderLabel, lambda value: [int(value)], RenderLabel.of_number)
     declare_plain(RigidTransform, lambda value: [value.GetAsMatrix34()], lambda pose: RigidTransform(pose=pose))
 
 
@@ -114,6 +117,9 @@ def put_records(state: GeometryState, ids: dict[str, list[int]], records: dict[s
     """
     if not _are_same(records, records_of(state)):
         changed = _state_of(records, state)
+        changed.renderers = state.renderers.with_geometries(
+            geometry for geometry in changed.geometries.values() if geometry.has_role(Role.kPerception)
+        )
         vars(state).update(vars(changed))
     here: tuple[Any, ...] = (state.sources, state.frames, state.geometries)
     for kind, name, known in zip((SourceId, FrameId, GeometryId), ("sources", "frames", "geometries"), here):

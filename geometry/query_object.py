@@ -17,10 +17,13 @@ from merganser.geometry.materials import HydroelasticContactRepresentation
 from merganser.geometry.obb_fit import CalcObb
 from merganser.geometry.pose_layout import WorldPoses
 from merganser.geometry.query_results import PenetrationAsPointPair, SignedDistancePair, SignedDistanceToPoint
+from merganser.geometry.renderers import render
 
 if TYPE_CHECKING:
     from merganser.geometry.hydroelastic.contact_surface import ContactSurface
+    from merganser.geometry.images import ImageDepth32F, ImageLabel16I, ImageRgba8U
     from merganser.geometry.proximity.queries import ProximityQueries
+    from merganser.geometry.rendering.cameras import ColorRenderCamera, DepthRenderCamera
 
 __all__ = ["QueryObject"]
 
@@ -284,6 +287,48 @@ class QueryObject:
         X_WG = self.GetPoseInWorld(geometry_id)
         obb_G = CalcObb(self._state().geometry(geometry_id).shape)
         return None if obb_G is None else Obb(X_WG @ obb_G.pose(), obb_G.half_width())
+
+    # ------------------------------------------------------------------ images
+
+    def RenderColorImage(
+        self, camera: ColorRenderCamera, parent_frame: FrameId, X_PC: RigidTransform
+    ) -> ImageRgba8U:
+        """Returns a color image of the geometries of the perception role.
+
+        Args:
+            camera: with the name of the renderer that makes the image.
+            parent_frame: the frame P to which the camera is fixed.
+            X_PC: pose of the camera's body in P.
+
+        Raises:
+            TypeError: an argument has the wrong type.
+            RuntimeError: there is no such frame or renderer; poses as for `GetPoseInWorld`; the renderer cannot make
+                images here.
+        """
+        image: ImageRgba8U = self._render("Color", camera, parent_frame, X_PC)
+        return image
+
+    def RenderDepthImage(
+        self, camera: DepthRenderCamera, parent_frame: FrameId, X_PC: RigidTransform
+    ) -> ImageDepth32F:
+        """Returns an image of distances along the viewing direction [m]; arguments and errors as `RenderColorImage`.
+
+        0 stands for what is nearer than the camera's depth range, infinity for what is farther away.
+        """
+        image: ImageDepth32F = self._render("Depth", camera, parent_frame, X_PC)
+        return image
+
+    def RenderLabelImage(
+        self, camera: ColorRenderCamera, parent_frame: FrameId, X_PC: RigidTransform
+    ) -> ImageLabel16I:
+        """Returns an image of render labels; arguments and errors as `RenderColorImage`."""
+        image: ImageLabel16I = self._render("Label", camera, parent_frame, X_PC)
+        return image
+
+    def _render(self, kind: str, camera: Any, parent_frame: Any, X_PC: Any) -> Any:
+        if self._source is None:
+            raise _not_bound(f"Render{kind}Image")
+        return render(self._source, kind, camera, parent_frame, X_PC)
 
     # ------------------------------------------------------------------ helpers
 

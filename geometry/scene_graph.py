@@ -7,7 +7,7 @@ it, as an abstract parameter, which may be changed there without touching the mo
 from __future__ import annotations
 
 import copy
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,9 @@ from merganser.geometry.query_object import QueryObject
 from merganser.geometry.roles import Role, RoleAssign
 from merganser.geometry.scene_graph_config import SceneGraphConfig, default_values
 from merganser.geometry.shapes import Shape
+
+if TYPE_CHECKING:
+    from merganser.geometry.rendering.render_engine import RenderEngine
 
 __all__ = ["SceneGraph"]
 
@@ -313,6 +316,75 @@ class SceneGraph(LeafSystem):
         state, args = self._state_to_change(args, kwargs)
         return state.remove_role(*args, **kwargs)
 
+    # ------------------------------------------------------------------ renderers
+
+    @overload
+    def AddRenderer(self, name: str, renderer: RenderEngine) -> None: ...
+    @overload
+    def AddRenderer(self, context: Context, name: str, renderer: RenderEngine) -> None: ...
+    def AddRenderer(self, *args: Any, **kwargs: Any) -> None:
+        """Adds a render engine, whose name cameras tell to have their images made by it.
+
+        It may be added before geometries or after them: it is offered all those of the perception role.
+
+        Args:
+            context: the Context to change, instead of the model.
+            name: unique among the renderers.
+            renderer: the engine, of which a clone is kept.
+
+        Raises:
+            RuntimeError: there is a renderer of that name; or a geometry is not fit for this one.
+            TypeError: this is no engine.
+        """
+        state, args = self._state_to_change(args, kwargs)
+        state.add_renderer(*args, **kwargs)
+
+    @overload
+    def RemoveRenderer(self, name: str) -> None: ...
+    @overload
+    def RemoveRenderer(self, context: Context, name: str) -> None: ...
+    def RemoveRenderer(self, *args: Any, **kwargs: Any) -> None:
+        """Removes a render engine, from the Context if one is given, else from the model.
+
+        Raises:
+            RuntimeError: there is none of that name.
+        """
+        state, args = self._state_to_change(args, kwargs)
+        state.remove_renderer(*args, **kwargs)
+
+    @overload
+    def HasRenderer(self, name: str) -> bool: ...
+    @overload
+    def HasRenderer(self, context: Context, name: str) -> bool: ...
+    def HasRenderer(self, *args: Any, **kwargs: Any) -> bool:
+        """Returns whether the model, or a Context, has a render engine of that name."""
+        state, args = self._state_to_read(args, kwargs)
+        return state.renderers.has(*args, **kwargs)
+
+    def RendererCount(self, context: Context | None = None) -> int:
+        """Returns the number of render engines of the model, or of a Context."""
+        state, _ = self._state_to_read((), {} if context is None else {"context": context})
+        return len(state.renderers)
+
+    @overload
+    def GetRendererTypeName(self, name: str) -> str: ...
+    @overload
+    def GetRendererTypeName(self, context: Context, name: str) -> str: ...
+    def GetRendererTypeName(self, *args: Any, **kwargs: Any) -> str:
+        """Returns the type of a render engine of the model, or of a Context; empty if there is none of that name."""
+        state, args = self._state_to_read(args, kwargs)
+        return state.renderers.type_name(*args, **kwargs)
+
+    @overload
+    def GetRendererParameterYaml(self, name: str) -> str: ...
+    @overload
+    def GetRendererParameterYaml(self, context: Context, name: str) -> str: ...
+    def GetRendererParameterYaml(self, *args: Any, **kwargs: Any) -> str:
+        """Returns the parameters of a render engine of the model, or of a Context, as a YAML document whose one key is
+        their type; empty if there is no engine of that name."""
+        state, args = self._state_to_read(args, kwargs)
+        return state.renderers.parameter_yaml(*args, **kwargs)
+
     # ------------------------------------------------------------------ collision filters, configuration
 
     def collision_filter_manager(self, context: Context | None = None) -> CollisionFilterManager:
@@ -362,12 +434,18 @@ class SceneGraph(LeafSystem):
         Returns:
             The state in that Context, of which a change is noted, or else the model; the other arguments.
         """
-        context = kwargs.pop("context", None)
-        if context is None and args and isinstance(args[0], Context):
-            context, args = args[0], args[1:]
+        context, args = _split_context(args, kwargs)
+        return self._model_to_change() if context is None else self._state_in_context_to_change(context), args
+
+    def _state_to_read(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[GeometryState, tuple[Any, ...]]:
+        """As `_state_to_change`, for a state that stays as it is."""
+        context, args = _split_context(args, kwargs)
         if context is None:
-            return self._model_to_change(), args
-        return self._state_in_context_to_change(context), args
+            return self._model, args
+        self.ValidateContext(context)
+        return self._state(context), args
 
     def _model_to_change(self) -> GeometryState:
         self._prototype = None
@@ -469,6 +547,14 @@ class _Source:
     def of_port(self, source_id: SourceId) -> Any:
         """What feeds the pose port of a source."""
         return self.context.sources[self._graph._pose_ports[source_id].get_index()]
+
+
+def _split_context(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Context | None, tuple[Any, ...]]:
+    """The Context among the arguments, if there is one, and the other positional ones."""
+    context = kwargs.pop("context", None)
+    if context is None and args and isinstance(args[0], Context):
+        context, args = args[0], args[1:]
+    return context, args
 
 
 def _allocate_query() -> Value:

@@ -19,11 +19,13 @@ from merganser.framework.primitives import *  # noqa: F403
 from merganser.framework.trajectories import *  # noqa: F403
 from merganser.geometry import *  # noqa: F403
 from merganser.geometry.perception import *  # noqa: F403
+from merganser.geometry.sensors import *  # noqa: F403
 from merganser.multibody.controllers import *  # noqa: F403
 from merganser.multibody.math import *  # noqa: F403
 from merganser.multibody.parsing import *  # noqa: F403
 from merganser.multibody.planning import *  # noqa: F403
 from merganser.multibody.plant import *  # noqa: F403
+from merganser.multibody.sensors import *  # noqa: F403
 from merganser.multibody.tree import *  # noqa: F403
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from merganser.geometry.meshes.convex_hull import convex_hull
 from merganser.geometry.meshes.fields import PolygonSurfaceMeshFieldLinear, TriangleSurfaceMeshFieldLinear
 from merganser.geometry.meshes.files import (
     ReadObjToTriangleSurfaceMesh,
+    read_parts,
     read_surface_mesh,
     read_vertices,
     read_volume_mesh,
@@ -27,6 +28,7 @@ __all__ = [
     "VolumeElement",
     "VolumeMesh",
     "convex_hull",
+    "read_parts",
     "read_surface_mesh",
     "read_vertices",
     "read_volume_mesh",

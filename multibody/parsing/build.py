@@ -12,7 +12,14 @@ import numpy as np
 
 from merganser import geometry
 from merganser.framework.math import RigidTransform
-from merganser.geometry import AddContactMaterial, IllustrationProperties, ProximityProperties, Rgba
+from merganser.geometry import (
+    AddContactMaterial,
+    GeometryInstance,
+    IllustrationProperties,
+    PerceptionProperties,
+    ProximityProperties,
+    Rgba,
+)
 from merganser.multibody.parsing.description import (
     ActuatorDescription,
     BodyReference,
@@ -241,9 +248,7 @@ class _DocumentBuilder:
         if not self._registers_geometry:
             return
         for visual in visuals:
-            self._plant.RegisterVisualGeometry(
-                body, visual.X_BG, _make_shape(visual.shape), visual.name, properties=_illustration(visual)
-            )
+            self._plant.RegisterVisualGeometry(body, _make_visual(visual))
         for collision in collisions:
             self._collisions[GeometryReference(reference, collision.name)] = self._plant.RegisterCollisionGeometry(
                 body,
@@ -340,13 +345,20 @@ def _make_shape(shape: ShapeDescription) -> geometry.Shape:
     return shape_class(*shape.dimensions)
 
 
-def _illustration(visual: GeometryDescription) -> IllustrationProperties:
-    properties = IllustrationProperties()
+def _make_visual(visual: GeometryDescription) -> GeometryInstance:
+    instance = GeometryInstance(visual.X_BG, _make_shape(visual.shape), visual.name)
+    look = PerceptionProperties()
     if visual.rgba is not None:
-        properties.AddProperty("phong", "diffuse", Rgba(*visual.rgba))
+        look.AddProperty("phong", "diffuse", Rgba(*visual.rgba))
     if visual.diffuse_map:
-        properties.AddProperty("phong", "diffuse_map", visual.diffuse_map)
-    return properties
+        look.AddProperty("phong", "diffuse_map", visual.diffuse_map)
+    if visual.is_illustrated:
+        instance.set_illustration_properties(IllustrationProperties(look))
+    if visual.is_perceived:
+        if visual.renderers:
+            look.AddProperty("renderer", "accepting", tuple(sorted(visual.renderers)))
+        instance.set_perception_properties(look)
+    return instance
 
 
 def _proximity(collision: GeometryDescription) -> ProximityProperties:

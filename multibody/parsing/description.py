@@ -100,6 +100,9 @@ class GeometryDescription:
         shape: what it is.
         rgba: diffuse colour, shape [4]; None leaves the colour to the viewer or the mesh.
         diffuse_map: path of a picture that covers it; empty for none.
+        is_illustrated: whether a visual geometry is drawn for people.
+        is_perceived: whether cameras see a visual geometry.
+        renderers: names of the renderers that may show it; empty for all of them.
         friction: None for the plant's default.
         contact: numbers by (group, name) of the proximity properties, SI.
         compliance: "rigid" or "compliant" for hydroelastic contact, else None.
@@ -110,10 +113,13 @@ class GeometryDescription:
     shape: ShapeDescription
     location: SourceLocation
     rgba: np.ndarray | None = None
+    diffuse_map: str = ""
+    is_illustrated: bool = True
+    is_perceived: bool = True
+    renderers: frozenset[str] = frozenset()
     friction: FrictionDescription | None = None
     contact: dict[tuple[str, str], float] = field(default_factory=dict)
     compliance: str | None = None
-    diffuse_map: str = ""
 
 
 @dataclass

@@ -23,7 +23,7 @@ _KNOWN_ELEMENTS = {
     "hunt_crossley_dissipation", "hydroelastic_margin", "hydroelastic_modulus", "ignored_collision_filter_group",
     "illustration_properties", "member", "member_group", "mesh_resolution_hint", "mu_dynamic", "mu_static",
     "point_contact_stiffness", "proximity_properties", "relaxation_time", "rigid_hydroelastic",
-    # for cameras, of which there are none
+    # cameras
     "accepting_renderer", "diffuse_map", "perception_properties",
 }  # fmt: skip
 _WITH_CHILDREN_OF_THEIR_NAME = ("ball_constraint_", "linear_spring_damper_")

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 __all__ = [
     "drake_value",
-    "is_illustrated",
     "make_friction",
     "mesh_shape",
     "positive",
     "read_compliance",
     "read_contact_numbers",
     "read_friction",
+    "read_roles",
+    "read_texture",
     "round_shape",
 ]
 
 import os
+from typing import Any
 
 import numpy as np
 
 from merganser.geometry import Mesh
 from merganser.multibody.parsing.description import FrictionDescription, ShapeDescription
-from merganser.multibody.parsing.errors import located
+from merganser.multibody.parsing.errors import Diagnostics, ParsingError, located
 from merganser.multibody.parsing.package_map import PackageMap, resolve_uri
 from merganser.multibody.parsing.xml_reader import XmlNode
 
@@ -74,10 +76,34 @@ def round_shape(node: XmlNode, kind: str, dimensions: dict[str, float]) -> Shape
     return ShapeDescription(kind, positive(node, kind.lower(), dimensions))
 
 
-def is_illustrated(visual: XmlNode) -> bool:
-    """Whether a <visual> is to be seen by people, and not only by cameras."""
-    properties = visual.find_or_empty("drake:illustration_properties")
-    return properties.parse_bool(properties.attributes.get("enabled", "true"))
+def read_roles(visual: XmlNode, diagnostics: Diagnostics) -> dict[str, Any]:
+    """Who sees a <visual>: arguments `is_illustrated`, `is_perceived` and `renderers` of GeometryDescription."""
+    enabled = []
+    for role in ("illustration", "perception"):
+        properties = visual.find_or_empty(f"drake:{role}_properties")
+        enabled.append(properties.parse_bool(properties.attributes.get("enabled", "true")))
+    if not any(enabled):
+        diagnostics.warn(visual.location, f"{visual.describe()} is neither for people nor for cameras: it is left out.")
+    renderers = set()
+    for node in visual.find_all("drake:accepting_renderer"):
+        name = node.attributes.get("name") or node.text
+        if not name:
+            raise node.error("<drake:accepting_renderer> names no renderer.")
+        renderers.add(name)
+    return {"is_illustrated": enabled[0], "is_perceived": enabled[1], "renderers": frozenset(renderers)}
+
+
+def read_texture(node: XmlNode, what: str, uri: str, package_map: PackageMap, diagnostics: Diagnostics) -> str:
+    """The path of a texture; empty, with a warning, if there is no such file."""
+    try:
+        path = resolve_uri(uri, package_map, node.location)
+        problem = "" if path.is_file() else f" '{uri}' means '{path}', which is not a file."
+    except ParsingError as error:
+        problem = f" {error}"
+    if problem:
+        diagnostics.warn(node.location, f"the texture of {what} is not used.{problem}")
+        return ""
+    return os.path.realpath(path)
 
 
 def drake_value(node: XmlNode) -> float:

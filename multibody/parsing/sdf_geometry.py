@@ -18,13 +18,14 @@ from merganser.multibody.parsing.description import (
 )
 from merganser.multibody.parsing.errors import Diagnostics
 from merganser.multibody.parsing.geometry_reader import (
-    is_illustrated,
     make_friction,
     mesh_shape,
     positive,
     read_compliance,
     read_contact_numbers,
     read_friction,
+    read_roles,
+    read_texture,
     round_shape,
 )
 from merganser.multibody.parsing.package_map import PackageMap
@@ -46,10 +47,15 @@ class SdfGeometryReader:
         visuals = []
         for node, name in _named(link, "visual"):
             shape, X_SG = self._read_shape(node.require("geometry"))
-            if shape is not None and is_illustrated(node):
-                X_BG = link_pose(node, link, scope) @ X_SG
-                rgba = _read_diffuse(node.find("material"))
-                visuals.append(GeometryDescription(name, X_BG, shape, node.location, rgba=rgba))
+            if shape is None:
+                continue
+            roles = read_roles(node, self.diagnostics)
+            X_BG = link_pose(node, link, scope) @ X_SG
+            rgba, texture = _read_diffuse(node.find("material")), self._read_texture(node, name)
+            if roles["is_illustrated"] or roles["is_perceived"]:
+                visuals.append(
+                    GeometryDescription(name, X_BG, shape, node.location, rgba=rgba, diffuse_map=texture, **roles)
+                )
         return visuals
 
     def read_collisions(self, link: XmlNode, scope: SdfScope) -> list[GeometryDescription]:
@@ -72,6 +78,13 @@ class SdfGeometryReader:
                 )
             )
         return collisions
+
+    def _read_texture(self, visual: XmlNode, name: str) -> str:
+        """The path of a <drake:diffuse_map>; empty if there is none."""
+        node = visual.find_or_empty("material").find("drake:diffuse_map")
+        if node is None:
+            return ""
+        return read_texture(node, f"visual '{name}'", node.text, self.package_map, self.diagnostics)
 
     def _read_shape(self, geometry: XmlNode) -> tuple[ShapeDescription | None, RigidTransform]:
         """The shape inside <geometry>, and the pose of its own frame in the element's frame."""

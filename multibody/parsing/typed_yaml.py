@@ -1,9 +1,9 @@
 """YAML documents as dataclasses, and dataclasses as YAML documents.
 
 The schema is made of the types of the fields: dataclasses, `X | None`, `list[X]`, `dict[str, X]`, arrays of numbers
-(`Annotated[array, n]` for a fixed number n), str, int, float, bool, and unions of dataclasses, of which the tag in the
-file (`!Rpy {...}`) selects one by its name, none the first. The document is read as a graph of nodes of PyYAML's safe
-loader, so that every error names its line.
+(`Annotated[array, n]` for a fixed number n), Rgba, str, int, float, bool, and unions of dataclasses, of which the tag
+in the file (`!Rpy {...}`) selects one by its name, none the first. The document is read as a graph of nodes of PyYAML's
+safe loader, so that every error names its line.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from merganser.framework.core.errors import nearest_names
+from merganser.geometry import Rgba
 from merganser.multibody.parsing.encoding import decode
 from merganser.multibody.parsing.errors import ParsingError, SourceLocation, located
 
@@ -205,6 +206,8 @@ class _Reader:
             return {**start, **read}
         if origin is np.ndarray:
             return self.read_vector(node, where, None)
+        if hint is Rgba:
+            return self.read_color(node, where)
         if dataclasses.is_dataclass(hint):
             assert isinstance(hint, type)
             if getattr(hint, "_is_inlined", False):
@@ -257,6 +260,18 @@ class _Reader:
             raise self.error(node, f"{where} has {len(numbers)} numbers, expected {size}.")
         return np.array(numbers, dtype=np.float64)
 
+    def read_color(self, node: Node, where: str) -> Rgba:
+        """A mapping whose one entry `rgba` has three or four numbers."""
+        entries = self.entries(node, where)
+        if set(entries) != {"rgba"}:
+            raise self.error(node, f"{where} is a color, and must have the one entry 'rgba'.")
+        color, numbers = Rgba(), self.read_vector(entries["rgba"], _below(where, "rgba"), None)
+        try:
+            color.set(numbers)
+        except RuntimeError as cause:
+            raise self.error(entries["rgba"], f"{where} is no color. {cause}") from None
+        return color
+
     def read_scalar(self, node: Node, hint: Any, where: str) -> Any:
         expected = {str: "a string", float: "a number", int: "a whole number", bool: "true or false"}[hint]
         if not isinstance(node, ScalarNode) or node.tag == _NULL:
@@ -303,6 +318,8 @@ def _node_of(value: Any, hint: Any, default: Any = None, is_root: bool = False) 
     origin = typing.get_origin(hint)
     if origin in (Union, types.UnionType):
         return _node_of_choice(value, typing.get_args(hint), default)
+    if isinstance(value, Rgba):
+        value = {"rgba": value.rgba}
     if isinstance(value, np.ndarray):
         return SequenceNode(f"{_STANDARD}seq", [_scalar(float(x)) for x in value], flow_style=True)
     if isinstance(value, (list, tuple)):

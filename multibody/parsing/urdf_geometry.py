@@ -12,12 +12,13 @@ from merganser.framework.math import RigidTransform, RollPitchYaw
 from merganser.multibody.parsing.description import GeometryDescription, ShapeDescription
 from merganser.multibody.parsing.errors import Diagnostics, SourceLocation
 from merganser.multibody.parsing.geometry_reader import (
-    is_illustrated,
     mesh_shape,
     positive,
     read_compliance,
     read_contact_numbers,
     read_friction,
+    read_roles,
+    read_texture,
     round_shape,
 )
 from merganser.multibody.parsing.package_map import PackageMap
@@ -34,8 +35,14 @@ def read_origin(node: XmlNode | None) -> RigidTransform:
 
 @dataclass(frozen=True)
 class _Material:
+    """A diffuse colour [r, g, b, a], None if there is none, and the path of a texture, empty if there is none."""
+
     rgba: np.ndarray | None
+    texture: str
     location: SourceLocation
+
+    def is_like(self, other: _Material) -> bool:
+        return np.array_equal(self.rgba, other.rgba) and self.texture == other.texture  # type: ignore[arg-type]
 
 
 @dataclass
@@ -46,8 +53,8 @@ class UrdfGeometryReader:
     diagnostics: Diagnostics
     materials: dict[str, _Material] = field(default_factory=dict)
 
-    def read_material(self, node: XmlNode) -> np.ndarray | None:
-        """The diffuse colour [r, g, b, a] of a <material>, defining it if it has a name; None if it has no colour.
+    def read_material(self, node: XmlNode) -> _Material:
+        """The look that a <material> stands for, which it defines if it has a name.
 
         Raises:
             ParsingError: a name without a colour or texture, here or earlier; another colour earlier; or values outside
@@ -60,26 +67,33 @@ class UrdfGeometryReader:
                 raise node.error(
                     f"material '{name}' has no <color>, and no material of that name was defined before."
                 )
-            return self.materials[name].rgba if name else None
+            return self.materials[name] if name else _Material(None, "", node.location)
+        path = ""
         if texture is not None:
-            self.diagnostics.warn(node.location, f"the texture of material '{name}' is not used.")
-        new = _Material(None if color is None else color.vector_attribute("rgba", 4), node.location)
+            uri = texture.require_attribute("filename")
+            path = read_texture(texture, f"material '{name}'", uri, self.package_map, self.diagnostics)
+        new = _Material(None if color is None else color.vector_attribute("rgba", 4), path, node.location)
         if color is not None and new.rgba is not None and (new.rgba.min() < 0 or new.rgba.max() > 1):
             raise color.error(f"the colour is {new.rgba.tolist()}; each value has to be in [0, 1].")
         earlier = self.materials.setdefault(name, new) if name else new
-        if not np.array_equal(earlier.rgba, new.rgba):  # type: ignore[arg-type]
-            raise node.error(f"material '{name}' was given another colour at {earlier.location}.")
-        return new.rgba
+        if not earlier.is_like(new):
+            raise node.error(f"material '{name}' was given another colour or texture at {earlier.location}.")
+        return new
 
     def read_visuals(self, link: XmlNode) -> list[GeometryDescription]:
         """The <visual> elements of a link."""
         visuals = []
         for node, name, shape in self._named_shapes(link, "visual"):
             material = node.find("material")
-            rgba = None if material is None else self.read_material(material)
+            look = _Material(None, "", node.location) if material is None else self.read_material(material)
             X_BG = read_origin(node.find("origin"))
-            if is_illustrated(node):
-                visuals.append(GeometryDescription(name, X_BG, shape, node.location, rgba=rgba))
+            roles = read_roles(node, self.diagnostics)
+            if roles["is_illustrated"] or roles["is_perceived"]:
+                visuals.append(
+                    GeometryDescription(
+                        name, X_BG, shape, node.location, rgba=look.rgba, diffuse_map=look.texture, **roles
+                    )
+                )
         return visuals
 
     def read_collisions(self, link: XmlNode) -> list[GeometryDescription]:

@@ -17,7 +17,9 @@ from merganser.geometry import (
     GeometrySet,
     IllustrationProperties,
     MakePhongIllustrationProperties,
+    PerceptionProperties,
     ProximityProperties,
+    RenderLabel,
     SceneGraph,
     Shape,
     SourceId,
@@ -162,7 +164,7 @@ class GeometryRegistration:
         *,
         geometry_instance: GeometryInstance | None = None,
     ) -> GeometryId:
-        """Registers a geometry for drawing, fixed to a body."""
+        """Registers a geometry for people and cameras to see, fixed to a body."""
         if isinstance(X_BG, GeometryInstance):
             X_BG, geometry_instance = None, X_BG
         if isinstance(diffuse_color, IllustrationProperties):
@@ -176,10 +178,14 @@ class GeometryRegistration:
         elif any(part is not None for part in (X_BG, shape, name, diffuse_color, properties)):
             raise TypeError("RegisterVisualGeometry(): a geometry_instance has all that belongs to it.")
         geometry_instance = copy.copy(geometry_instance)
+        if properties is None and not _is_visual(geometry_instance):
+            properties = IllustrationProperties()
         if properties is not None:
             geometry_instance.set_illustration_properties(properties)
-        elif not geometry_instance.properties():
-            geometry_instance.set_illustration_properties(IllustrationProperties())
+            geometry_instance.set_perception_properties(PerceptionProperties(properties))
+        perception = geometry_instance.mutable_perception_properties()
+        if perception is not None and not perception.HasProperty("label", "id"):
+            perception.AddProperty("label", "id", _label_of(body))
         return self._register("RegisterVisualGeometry", body, geometry_instance, self.visual_geometries)
 
     def register_collision_geometry(
@@ -264,3 +270,14 @@ class GeometryRegistration:
         welded = [[self.frame_ids[index] for index in group] for group in connected_groups(welds)]
         self.scene_graph.collision_filter_manager().Apply(declaration_for_bodies(welded, adjacent))
         self.scene_graph = None
+
+
+def _is_visual(geometry: GeometryInstance) -> bool:
+    """Whether a geometry has a role in which it is seen."""
+    return geometry.illustration_properties() is not None or geometry.perception_properties() is not None
+
+
+def _label_of(body: RigidBody) -> RenderLabel:
+    """The label of a body's geometries in label images: its index, as far as there are so many labels."""
+    index = int(body.index())
+    return RenderLabel(index) if index <= RenderLabel.kMaxUnreserved else RenderLabel.kDontCare

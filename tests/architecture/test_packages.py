@@ -121,6 +121,9 @@ def test_reference_is_never_imported_by_the_package():
 
 # Where machinery is: rooms of physics and of systems are given functions by framework/native, and hand it arrays.
 MACHINERY = {"numba", "llvmlite", "ctypes", "cffi"}
+NO_MACHINERY = {  # what looks like it: asks whether a driver is there
+    "geometry/rendering/vtk_engine/window.py imports ctypes",
+}
 MAKERS_OF_INSTRUCTIONS = {"carray", "cgutils", "intrinsic", "ir", "Later"}  # of extending.py
 OUTSIDE_OF_NATIVE = [
     path
@@ -136,7 +139,7 @@ def test_the_machinery_of_compilation_is_in_one_room():
         used = {name for name in names if name.split(".")[0] in MACHINERY}
         made = {f"merganser.framework.native.extending.{name}" for name in MAKERS_OF_INSTRUCTIONS} & names
         offenders += [f"{path.relative_to(ROOT)} imports {name}" for name in sorted(used | made)]
-    assert offenders == []
+    assert set(offenders) == NO_MACHINERY
 
 
 def test_addresses_of_arrays_are_taken_by_one_function():

@@ -25,6 +25,7 @@ class Row(NamedTuple):
         tolerance: to which both must agree.
         calls_inside: how often one call of `ours` does the work itself, in compiled code.
         compared: makes what is compared of what `ours` returns, if that is not the same.
+        theirs_compared: the same for `theirs`.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Row(NamedTuple):
     tolerance: float = 1e-8
     calls_inside: int = 1
     compared: Callable[[Any], Any] | None = None
+    theirs_compared: Callable[[Any], Any] | None = None
 
 
 class Library(NamedTuple):

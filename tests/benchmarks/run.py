@@ -19,6 +19,7 @@ import kernel_rows
 import numpy as np
 import plant_rows
 import proximity_rows
+import rendering_rows
 import simulation_rows
 import single_call_rows
 import start_rows
@@ -36,6 +37,7 @@ def check_agreement(row: Row, ours: Any, theirs: Any) -> None:
     """Both packages must compute the same thing before their times are compared."""
     if ours is not None:
         ours = ours if row.compared is None else row.compared(ours)
+        theirs = theirs if row.theirs_compared is None else row.theirs_compared(theirs)
         scale = max(1.0, float(np.max(np.abs(theirs), initial=0.0)))
         np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=row.tolerance * scale, err_msg=row.name)
 
@@ -100,6 +102,7 @@ def main() -> None:
         plant_rows, kernel_rows, single_call_rows, simulation_rows, framework_rows, contact_rows, study_rows,
         proximity_rows,
         hydroelastic_rows,
+        rendering_rows,
         viewer_rows,
     )  # fmt: skip
     table = [row for module in modules for row in module.rows(ours, theirs)]

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from rendered_scenes import need_renderer
 
 from merganser.framework.core.native_code import may_compile
 
@@ -101,6 +102,14 @@ def test_box_is_lifted_by_friction(tmp_path):
     assert set(_pictures(tmp_path)) == {"grasp.png"}
     assert _num_frames(tmp_path / "grasp.gif") > 40
     assert min(_pictures(tmp_path).values()) > 10_000
+
+
+def test_cameras_see_an_arm_and_a_pile(tmp_path):
+    need_renderer()
+    output = _run(ROOT / "examples" / "08_camera.py", "--duration", 1.5, "--output", tmp_path, cwd=tmp_path)
+    assert output.count("sees the ball with") == 2
+    assert _pictures(tmp_path)["camera.png"] > 100_000
+    assert _num_frames(tmp_path / "camera.gif") == 16
 
 
 def test_every_example_has_a_test():

@@ -212,6 +212,12 @@ def test_public_functions_of_a_class_are_among_those_of_pydrake(cls: str) -> Non
         "QueryObject": {
             "ComputeContactManifolds", "bind", "is_bound_to", "proximity_queries", "takes_poses_from", "world_poses",
         },
+        "RenderEngine": {
+            "DoClone", "DoGetParameterYaml", "DoRegisterVisual", "DoRemoveGeometry", "DoRenderColorImage",
+            "DoRenderDepthImage", "DoRenderLabelImage", "DoUpdateVisualPose",  # which users write there, too
+            "geometry_ids", "type_name", "update_poses",
+        },
+        "RenderLabel": {"of_number"},
         "SceneGraph": {"SourceIsRegistered"},
         "SceneGraphInspector": {"GetFrameIds", "GetParentFrame"},
         "TriangleSurfaceMesh": {"triangle_array", "vertex_array"},

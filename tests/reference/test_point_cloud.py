@@ -6,9 +6,15 @@ import numpy as np
 import pytest
 
 pytest.importorskip("pydrake", reason="compares with pydrake, extra `reference`")
+import pydrake.common.value as drake_value
+import pydrake.math as drake_math
 import pydrake.perception as drake
+import pydrake.systems.sensors as drake_sensors
 
+import merganser.framework.math as our_math
 import merganser.geometry.perception as ours
+import merganser.geometry.sensors as our_sensors
+from merganser.framework import Value
 
 pytestmark = pytest.mark.reference
 
@@ -61,3 +67,38 @@ def test_crops_and_concatenations_agree() -> None:
         both = library.Concatenate([a, b]).Crop([-0.5, -0.5, -1], [0.5, 0.25, 1])
         results.append(np.vstack([both.xyzs(), both.normals(), both.rgbs()]))
     assert np.array_equal(*results, equal_nan=True)
+
+
+@pytest.mark.parametrize("pixels", ["kDepth32F", "kDepth16U"])
+@pytest.mark.parametrize("is_posed", [False, True])
+def test_points_of_depth_images_agree(pixels: str, is_posed: bool) -> None:
+    rng = np.random.default_rng(1)
+    depths = rng.uniform(0.0, 4.0, (20, 30, 1)).astype(np.float32)
+    depths[rng.random(depths.shape) < 0.1] = 0.0
+    depths[rng.random(depths.shape) < 0.1] = np.inf
+    colors, pose = rng.integers(0, 256, (20, 30, 4)), (np.array([0.3, -1.2, 2.0]), np.array([1.0, 2.0, -3.0]))
+    results = []
+    for sensors, perception, lib_math, value in (
+        (our_sensors, ours, our_math, Value),
+        (drake_sensors, drake, drake_math, drake_value.Value),
+    ):
+        depth, color = sensors.ImageDepth32F(30, 20), sensors.ImageRgba8U(30, 20)
+        depth.mutable_data[...], color.mutable_data[...] = depths, colors
+        scale = 1.0
+        if pixels == "kDepth16U":
+            meters, depth, scale = depth, sensors.ImageDepth16U(30, 20), 0.001
+            sensors.ConvertDepth32FTo16U(meters, depth)
+        info = sensors.CameraInfo(30, 20, 31.0, 29.0, 13.0, 11.5)
+        fields = perception.BaseField.kXYZs | perception.BaseField.kRGBs
+        system = perception.DepthImageToPointCloud(info, getattr(sensors.PixelType, pixels), scale, fields)
+        context = system.CreateDefaultContext()
+        system.depth_image_input_port().FixValue(context, value(depth))
+        system.color_image_input_port().FixValue(context, value(color))
+        if is_posed:
+            X_PC = lib_math.RigidTransform(lib_math.RollPitchYaw(pose[0]), pose[1])
+            system.camera_pose_input_port().FixValue(context, value(X_PC))
+        cloud = system.point_cloud_output_port().Eval(context)
+        results.append((cloud.xyzs().copy(), cloud.rgbs().copy()))
+    (mine, my_colors), (theirs, their_colors) = results
+    np.testing.assert_allclose(mine, theirs, atol=3e-6)
+    np.testing.assert_array_equal(my_colors, their_colors)

@@ -41,7 +41,9 @@ ADDRESSES: dict[str, tuple[str, ...]] = {
     "systems.framework": ("framework",),
     "systems.primitives": ("framework.primitives", "analysis"),
     "systems.scalar_conversion": ("framework",),
+    "systems.sensors": ("geometry.sensors", "multibody.sensors"),
     "trajectories": ("framework.trajectories",),
+    "visualization": ("geometry.sensors",),
 }
 
 # Modules of pydrake of which merganser has nothing.
@@ -53,6 +55,6 @@ WITHOUT_COUNTERPART = frozenset(
         "multibody.fix_inertia", "multibody.inverse_kinematics", "multibody.mesh_to_model", "multibody.meshcat",
         "multibody.optimization", "multibody.rational", "solvers", "systems.drawing",
         "systems.jupyter_widgets", "systems.lcm", "systems.planar_scenegraph_visualizer", "systems.pyplot_visualizer",
-        "systems.rendering", "systems.sensors", "visualization",
+        "systems.rendering",
     }
 )  # fmt: skip

@@ -98,7 +98,10 @@ class GeometryFace:
         *,
         geometry_instance: GeometryInstance | None = None,
     ) -> GeometryId:
-        """Registers a geometry for drawing, fixed to a body.
+        """Registers a geometry for people and cameras to see, fixed to a body.
+
+        It gets the illustration and the perception role, unless a `geometry_instance` has one of them already; then
+        it has those that it has. In label images it has the number of the body, unless it has a `('label', 'id')`.
 
         Args:
             body: a body of this plant, or the world.
@@ -106,7 +109,7 @@ class GeometryFace:
             shape: a Shape.
             name: unique among the visual geometries of the body.
             diffuse_color: red, green, blue, alpha, each from 0 to 1; or
-            properties: illustration properties.
+            properties: illustration properties, which are perception properties, too.
             geometry_instance: in place of all the others but the body, a geometry with its pose, name and
                 perhaps properties; it may also be the second argument by position.
 

@@ -150,12 +150,25 @@ def test_each_kind_of_unknown_tag_of_drake_is_told_once_with_its_first_line(file
         read_text(UNKNOWN[file_type], file_type, is_strict=True)
 
 
-def test_visual_that_is_no_illustration_is_not_seen():
-    visual = '<visual name="{0}"><geometry><box size="1 1 1"/></geometry>{1}</visual>'
-    off = '<drake:illustration_properties enabled="false"/>'
-    text = f'<robot name="r"><link name="a">{visual.format("v", "")}{visual.format("w", off)}</link></robot>'
-    plant = read_text(text, "urdf", is_strict=True)
-    assert len(plant.GetVisualGeometriesForBody(plant.GetBodyByName("a"))) == 1
+def test_visuals_have_the_roles_that_drake_s_tags_leave_them(caplog):
+    def off(role: str) -> str:
+        return f'<drake:{role}_properties enabled="false"/>'
+
+    people, cameras = off("illustration"), off("perception")
+    visuals = {"all": "", "for_cameras": people, "for_people": cameras, "for_nobody": people + cameras}
+    text = "".join(
+        f'<visual name="{name}"><geometry><box size="1 1 1"/></geometry>{tags}</visual>'
+        for name, tags in visuals.items()
+    )
+    plant, scene_graph = AddMultibodyPlantSceneGraph(DiagramBuilder(), 0.0)
+    Parser(plant).AddModelsFromString(f'<robot name="r"><link name="a">{text}</link></robot>', "urdf")
+    inspector = scene_graph.model_inspector()
+    roles = {
+        role: [inspector.GetName(id).removeprefix("r::") for id in inspector.GetAllGeometryIds(role)]
+        for role in (Role.kIllustration, Role.kPerception)
+    }
+    assert roles == {Role.kIllustration: ["all", "for_people"], Role.kPerception: ["all", "for_cameras"]}
+    assert "<visual name=\"for_nobody\"> is neither for people nor for cameras" in caplog.text
 
 
 # ---------------------------------------------------------------------- meshes

@@ -1,0 +1,40 @@
+"""Images: pixels of several types, their conversion, and files of them."""
+
+from merganser.geometry.images.depth_conversion import ConvertDepth16UTo32F, ConvertDepth32FTo16U
+from merganser.geometry.images.image import (
+    AnyImage,
+    Image,
+    ImageBgr8U,
+    ImageBgra8U,
+    ImageDepth16U,
+    ImageDepth32F,
+    ImageGrey8U,
+    ImageLabel16I,
+    ImageRgb8U,
+    ImageRgba8U,
+)
+from merganser.geometry.images.image_io import ImageFileFormat, ImageIo
+from merganser.geometry.images.label_colors import label_colors
+from merganser.geometry.images.pixel_types import ImageTraits, PixelFormat, PixelScalar, PixelType
+
+__all__ = [
+    "AnyImage",
+    "ConvertDepth16UTo32F",
+    "ConvertDepth32FTo16U",
+    "Image",
+    "ImageBgr8U",
+    "ImageBgra8U",
+    "ImageDepth16U",
+    "ImageDepth32F",
+    "ImageFileFormat",
+    "ImageGrey8U",
+    "ImageIo",
+    "ImageLabel16I",
+    "ImageRgb8U",
+    "ImageRgba8U",
+    "ImageTraits",
+    "PixelFormat",
+    "PixelScalar",
+    "PixelType",
+    "label_colors",
+]

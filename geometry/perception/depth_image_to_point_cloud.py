@@ -1,0 +1,130 @@
+"""DepthImageToPointCloud: the points that a depth camera sees.
+
+The pixel in column u and row v, at depth z, shows the point
+
+    p_CQ_C = z [(u - c_x) / f_x, (v - c_y) / f_y, 1],   p_PQ = X_PC p_CQ      (1)
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.framework import InputPort, LeafSystem, OutputPort, Value
+from merganser.framework.math import RigidTransform
+from merganser.geometry.images import AnyImage, ImageDepth16U, ImageDepth32F, ImageRgba8U, PixelType
+from merganser.geometry.perception.fields import BaseField, Fields
+from merganser.geometry.perception.point_cloud import PointCloud
+from merganser.geometry.rendering.camera_info import CameraInfo
+
+__all__ = ["DepthImageToPointCloud"]
+
+_IMAGES: dict[PixelType, type[AnyImage]] = {PixelType.kDepth32F: ImageDepth32F, PixelType.kDepth16U: ImageDepth16U}
+
+
+class DepthImageToPointCloud(LeafSystem):
+    """Makes a point of each pixel of a depth image, row by row.
+
+    Points of pixels that are too close or too far are infinite, those of NaN are NaN.
+
+    Ports:
+        input `depth_image`: ImageDepth32F or ImageDepth16U.
+        input `color_image`: ImageRgba8U of the same size; may be left open, and points are black then.
+        input `camera_pose`: RigidTransform X_PC; may be left open, and points are those in C then.
+        output `point_cloud`: PointCloud in P.
+
+    Args:
+        camera_info: of the camera C.
+        pixel_type: of depth images: PixelType.kDepth32F or kDepth16U.
+        scale: depths are multiplied by it: 0.001 makes meters of millimeters.
+        fields: of the points, combined by `|`: BaseField.kXYZs, BaseField.kRGBs.
+
+    Raises:
+        TypeError: an argument has the wrong type.
+        RuntimeError: it is another pixel type; there is no such field, or kXYZs is not among them.
+    """
+
+    def __init__(
+        self,
+        camera_info: CameraInfo,
+        pixel_type: PixelType = PixelType.kDepth32F,
+        scale: float = 1.0,
+        fields: int = BaseField.kXYZs,
+    ) -> None:
+        super().__init__()
+        if not isinstance(camera_info, CameraInfo) or not isinstance(pixel_type, PixelType):
+            raise TypeError(
+                f"DepthImageToPointCloud takes a CameraInfo and a PixelType; given {camera_info!r}, {pixel_type!r}."
+            )
+        if pixel_type not in _IMAGES:
+            raise RuntimeError(f"The pixel_type must be kDepth32F or kDepth16U; given {pixel_type.name}.")
+        if not operator.index(fields) & BaseField.kXYZs:
+            raise RuntimeError(f"The fields must have BaseField.kXYZs among them; given {Fields(fields)!r}.")
+        self._info, self._scale, self._fields = camera_info, np.float32(scale), Fields(fields)
+        self._limits = _IMAGES[pixel_type].Traits.kTooClose, _IMAGES[pixel_type].Traits.kTooFar
+        self.DeclareAbstractInputPort("depth_image", Value(_IMAGES[pixel_type]()))
+        self.DeclareAbstractInputPort("color_image", Value(ImageRgba8U()))
+        self.DeclareAbstractInputPort("camera_pose", Value(RigidTransform()))
+        self.DeclareAbstractOutputPort("point_cloud", lambda: Value(PointCloud(0, self._fields)), self._calc_cloud)
+
+    def depth_image_input_port(self) -> InputPort:
+        """Returns the port that takes depth images."""
+        return self.GetInputPort("depth_image")
+
+    def color_image_input_port(self) -> InputPort:
+        """Returns the port that takes color images."""
+        return self.GetInputPort("color_image")
+
+    def camera_pose_input_port(self) -> InputPort:
+        """Returns the port that takes X_PC."""
+        return self.GetInputPort("camera_pose")
+
+    def point_cloud_output_port(self) -> OutputPort:
+        """Returns the port that gives a PointCloud."""
+        return self.GetOutputPort("point_cloud")
+
+    def _calc_cloud(self, context: Any, output: Any) -> None:
+        """Every cloud is a new one, so that those who got the last one may keep it."""
+        depth = self._checked_size(self.depth_image_input_port().Eval(context), "depth_image")
+        cloud = PointCloud(depth.shape[0] * depth.shape[1], self._fields)
+        pose = self.camera_pose_input_port()
+        X_PC = pose.Eval(context).GetAsMatrix34() if pose.HasValue(context) else np.eye(3, 4)
+        self._fill_positions(cloud.mutable_xyzs().T.reshape(*depth.shape[:2], 3), depth[:, :, 0], X_PC)
+        color = self.color_image_input_port()
+        if color.HasValue(context):
+            if not cloud.has_rgbs():
+                raise RuntimeError(
+                    f"{self.GetSystemPathname()}: there is a color image, and points have no colors. Leave "
+                    "'color_image' open, or make the system with fields=BaseField.kXYZs | BaseField.kRGBs."
+                )
+            pixels = self._checked_size(color.Eval(context), "color_image")
+            cloud.mutable_rgbs().T[:] = pixels[:, :, :3].reshape(-1, 3)
+        output.set_value(cloud)
+
+    def _checked_size(self, image: Any, port: str) -> NDArray[Any]:
+        width, height = self._info.width(), self._info.height()
+        if (image.width(), image.height()) != (width, height):
+            raise RuntimeError(
+                f"{self.GetSystemPathname()}: the image at '{port}' must have the size of the CameraInfo, {width} x "
+                f"{height} pixels; it has {image.width()} x {image.height()}."
+            )
+        return image.data
+
+    def _fill_positions(self, p_PQ: NDArray[np.float32], depth: NDArray[Any], X_PC: NDArray[np.float64]) -> None:
+        """Equation (1) for all pixels, shape [height, width, 3]; one coordinate after the other."""
+        info = self._info
+        x = (np.arange(info.width()) - info.center_x()) / info.focal_x()
+        y = (np.arange(info.height()) - info.center_y()) / info.focal_y()
+        z = depth * self._scale
+        for i in range(3):
+            across, down = X_PC[i, 0] * x, X_PC[i, 1] * y + X_PC[i, 2]
+            coordinate = across.astype(np.float32) + down.astype(np.float32)[:, None]
+            with np.errstate(invalid="ignore"):  # of infinite depths
+                coordinate *= z
+            coordinate += np.float32(X_PC[i, 3])
+            p_PQ[:, :, i] = coordinate
+        too_close, too_far = self._limits
+        p_PQ[(depth == too_close) | (depth == too_far)] = np.inf

@@ -1,0 +1,57 @@
+"""Cameras and render engines: images of geometries."""
+
+from merganser.geometry.render_label import RenderLabel
+from merganser.geometry.rendering.camera_info import CameraInfo
+from merganser.geometry.rendering.cameras import (
+    ClippingRange,
+    ColorRenderCamera,
+    DepthRange,
+    DepthRenderCamera,
+    RenderCameraCore,
+)
+from merganser.geometry.rendering.engines import (
+    MakeRenderEngineGl,
+    MakeRenderEngineGltfClient,
+    MakeRenderEngineVtk,
+    kHasRenderEngineGl,
+    kHasRenderEngineGltfClient,
+    kHasRenderEngineVtk,
+)
+from merganser.geometry.rendering.parameters import (
+    EnvironmentMap,
+    EquirectangularMap,
+    GltfExtension,
+    LightParameter,
+    NullTexture,
+    RenderEngineGlParams,
+    RenderEngineGltfClientParams,
+    RenderEngineVtkParams,
+    SsaoParameter,
+)
+from merganser.geometry.rendering.render_engine import RenderEngine
+
+__all__ = [
+    "CameraInfo",
+    "ClippingRange",
+    "ColorRenderCamera",
+    "DepthRange",
+    "DepthRenderCamera",
+    "EnvironmentMap",
+    "EquirectangularMap",
+    "GltfExtension",
+    "LightParameter",
+    "MakeRenderEngineGl",
+    "MakeRenderEngineGltfClient",
+    "MakeRenderEngineVtk",
+    "NullTexture",
+    "RenderCameraCore",
+    "RenderEngine",
+    "RenderEngineGlParams",
+    "RenderEngineGltfClientParams",
+    "RenderEngineVtkParams",
+    "RenderLabel",
+    "SsaoParameter",
+    "kHasRenderEngineGl",
+    "kHasRenderEngineGltfClient",
+    "kHasRenderEngineVtk",
+]

@@ -1,0 +1,168 @@
+"""RenderEngineVtk."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from merganser.framework.math import RigidTransform
+from merganser.geometry.ids import GeometryId
+from merganser.geometry.images import ImageDepth32F, ImageLabel16I, ImageRgba8U
+from merganser.geometry.properties import PerceptionProperties
+from merganser.geometry.render_label import RenderLabel
+from merganser.geometry.rendering.cameras import ColorRenderCamera, DepthRenderCamera
+from merganser.geometry.rendering.parameters import RenderEngineGlParams, RenderEngineVtkParams, to_yaml
+from merganser.geometry.rendering.render_engine import RenderEngine
+from merganser.geometry.rendering.vtk_engine.checked_params import require_params
+from merganser.geometry.rendering.vtk_engine.scene import Scene, View
+from merganser.geometry.rendering.vtk_engine.visuals import Visual, make_visual
+from merganser.geometry.rendering.vtk_engine.window import usable_backend
+from merganser.geometry.rgba import Rgba
+from merganser.geometry.shapes import Shape
+
+__all__ = ["RenderEngineGl", "RenderEngineVtk"]
+
+_MAX_LIGHTS_OF_GL = 5
+_ORANGE = Rgba(0.9, 0.45, 0.1, 1.0)
+
+
+class RenderEngineVtk(RenderEngine):
+    """Makes images with VTK; see `MakeRenderEngineVtk`.
+
+    Args:
+        params: checked and copied.
+    """
+
+    def __init__(self, params: RenderEngineVtkParams) -> None:
+        super().__init__()
+        require_params(params)
+        self._params = copy.deepcopy(params)
+        self._visuals: dict[GeometryId, Visual] = {}
+        self._X_WG: dict[GeometryId, NDArray[np.float64]] = {}
+        self._X_WR = RigidTransform()
+        self._default_light_position: NDArray[np.float64] | None = None
+        self._scene = Scene(self._params, usable_backend(params.backend))
+
+    # ------------------------------------------------------------------ geometries
+
+    def default_render_label(self) -> RenderLabel:
+        """kDontCare."""
+        return RenderLabel.kDontCare
+
+    def DoRegisterVisual(
+        self, id: GeometryId, shape: Shape, properties: PerceptionProperties, X_WG: RigidTransform
+    ) -> bool:
+        """Takes every geometry.
+
+        Raises:
+            RuntimeError, TypeError, ValueError: its label or another property is not fit; its mesh cannot be read.
+        """
+        label = self.GetRenderLabelOrThrow(properties)
+        default = self._params.default_diffuse
+        color = _ORANGE if default is None else default
+        self._visuals[id] = make_visual(f"Geometry {id!r}", shape, properties, label, color)
+        self._X_WG[id] = X_WG.GetAsMatrix4()
+        return True
+
+    def DoUpdateVisualPose(self, id: GeometryId, X_WG: RigidTransform) -> None:
+        """Moves a geometry."""
+        self._X_WG[id] = X_WG.GetAsMatrix4()
+
+    def DoRemoveGeometry(self, id: GeometryId) -> bool:
+        """Forgets a geometry."""
+        self._X_WG.pop(id, None)
+        return self._visuals.pop(id, None) is not None
+
+    def update_poses(self, rows: dict[GeometryId, int], X_WG: NDArray[np.float64]) -> None:
+        """Moves all geometries that may move."""
+        ids = list(self._moving)
+        self._X_WG.update(zip(ids, X_WG[[rows[id] for id in ids]]))
+
+    def DoClone(self) -> RenderEngineVtk:
+        """An engine of the same geometries, which shares everything with this one that is costly."""
+        clone = object.__new__(type(self))
+        vars(clone).update(vars(self))
+        clone._visuals, clone._X_WG = dict(self._visuals), dict(self._X_WG)
+        return clone
+
+    # ------------------------------------------------------------------ images
+
+    def UpdateViewpoint(self, X_WR: RigidTransform) -> None:
+        """Places the sensor frame."""
+        self._X_WR = RigidTransform(X_WR)
+
+    def SetDefaultLightPosition(self, X_DL: ArrayLike) -> None:
+        """Moves the light that there is if no others are defined."""
+        self._default_light_position = np.array(X_DL, dtype=np.float64).reshape(3)
+
+    def DoRenderColorImage(self, camera: ColorRenderCamera, color_image_out: ImageRgba8U) -> None:
+        """Fills in a color image."""
+        self._scene.color_image(self._view(), camera, color_image_out.mutable_data)
+
+    def DoRenderDepthImage(self, camera: DepthRenderCamera, depth_image_out: ImageDepth32F) -> None:
+        """Fills in a depth image."""
+        self._scene.depth_image(self._view(), camera, depth_image_out.mutable_data[:, :, 0])
+
+    def DoRenderLabelImage(self, camera: ColorRenderCamera, label_image_out: ImageLabel16I) -> None:
+        """Fills in a label image."""
+        self._scene.label_image(self._view(), camera, label_image_out.mutable_data[:, :, 0])
+
+    def _view(self) -> View:
+        return View(self._visuals, self._X_WG, self._X_WR, self._default_light_position)
+
+    # ------------------------------------------------------------------ type, parameters, files
+
+    def type_name(self) -> str:
+        """The name of pydrake's engine."""
+        return "drake::geometry::render_vtk::internal::RenderEngineVtk"
+
+    def DoGetParameterYaml(self) -> str:
+        """The parameters with which this was made."""
+        return to_yaml(self._params)
+
+    def __copy__(self) -> RenderEngine:
+        return self.Clone()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> RenderEngine:
+        return self.Clone()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_scene"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._scene = Scene(self._params, usable_backend(self._params.backend))
+
+
+class RenderEngineGl(RenderEngineVtk):
+    """Makes images with VTK, with the parameters of another engine; see `MakeRenderEngineGl`.
+
+    Args:
+        params: checked and copied.
+    """
+
+    def __init__(self, params: RenderEngineGlParams) -> None:
+        if len(params.lights) > _MAX_LIGHTS_OF_GL:
+            raise RuntimeError(
+                f"RenderEngineGlParams.lights may be {_MAX_LIGHTS_OF_GL} at most; given {len(params.lights)}."
+            )
+        color = params.default_clear_color
+        super().__init__(
+            RenderEngineVtkParams(
+                default_diffuse=params.default_diffuse.rgba,
+                default_clear_color=np.array([color.r(), color.g(), color.b()]),
+                lights=params.lights,
+            )
+        )
+        self._gl_params = copy.deepcopy(params)
+
+    def type_name(self) -> str:
+        """The name of pydrake's engine."""
+        return "drake::geometry::render_gl::internal::RenderEngineGl"
+
+    def DoGetParameterYaml(self) -> str:
+        """The parameters with which this was made."""
+        return to_yaml(self._gl_params)

@@ -1,0 +1,58 @@
+"""Sensors that see: cameras as systems, their images, and what is done with these."""
+
+from merganser.geometry.images import (
+    ConvertDepth16UTo32F,
+    ConvertDepth32FTo16U,
+    Image,
+    ImageBgr8U,
+    ImageBgra8U,
+    ImageDepth16U,
+    ImageDepth32F,
+    ImageFileFormat,
+    ImageGrey8U,
+    ImageIo,
+    ImageLabel16I,
+    ImageRgb8U,
+    ImageRgba8U,
+    ImageTraits,
+    PixelFormat,
+    PixelScalar,
+    PixelType,
+)
+from merganser.geometry.rendering.camera_info import CameraInfo
+from merganser.geometry.sensors.colorize import ColorizeDepthImage, ColorizeLabelImage
+from merganser.geometry.sensors.concatenate_images import ConcatenateImages
+from merganser.geometry.sensors.image_writer import ImageWriter
+from merganser.geometry.sensors.rgbd_sensor import RgbdSensor
+from merganser.geometry.sensors.rgbd_sensor_async import RgbdSensorAsync
+from merganser.geometry.sensors.rgbd_sensor_discrete import RgbdSensorDiscrete
+from merganser.geometry.sensors.video_writer import VideoWriter
+
+__all__ = [
+    "CameraInfo",
+    "ColorizeDepthImage",
+    "ColorizeLabelImage",
+    "ConcatenateImages",
+    "ConvertDepth16UTo32F",
+    "ConvertDepth32FTo16U",
+    "Image",
+    "ImageBgr8U",
+    "ImageBgra8U",
+    "ImageDepth16U",
+    "ImageDepth32F",
+    "ImageFileFormat",
+    "ImageGrey8U",
+    "ImageIo",
+    "ImageLabel16I",
+    "ImageRgb8U",
+    "ImageRgba8U",
+    "ImageTraits",
+    "ImageWriter",
+    "PixelFormat",
+    "PixelScalar",
+    "PixelType",
+    "RgbdSensor",
+    "RgbdSensorAsync",
+    "RgbdSensorDiscrete",
+    "VideoWriter",
+]

@@ -1,0 +1,39 @@
+"""ImagePorts: the ports that all camera sensors have."""
+
+from __future__ import annotations
+
+from merganser.framework import InputPort, OutputPort, System
+
+__all__ = ["ImagePorts"]
+
+
+class ImagePorts(System):
+    """Ports of a camera sensor by name. Those of images that it does not make raise a ValueError."""
+
+    def query_object_input_port(self) -> InputPort:
+        """Returns the port that takes the QueryObject of a SceneGraph."""
+        return self.GetInputPort("geometry_query")
+
+    def color_image_output_port(self) -> OutputPort:
+        """Returns the port that gives an ImageRgba8U."""
+        return self.GetOutputPort("color_image")
+
+    def depth_image_32F_output_port(self) -> OutputPort:
+        """Returns the port that gives an ImageDepth32F."""
+        return self.GetOutputPort("depth_image_32f")
+
+    def depth_image_16U_output_port(self) -> OutputPort:
+        """Returns the port that gives an ImageDepth16U."""
+        return self.GetOutputPort("depth_image_16u")
+
+    def label_image_output_port(self) -> OutputPort:
+        """Returns the port that gives an ImageLabel16I."""
+        return self.GetOutputPort("label_image")
+
+    def body_pose_in_world_output_port(self) -> OutputPort:
+        """Returns the port that gives X_WB as it was when the images were taken."""
+        return self.GetOutputPort("body_pose_in_world")
+
+    def image_time_output_port(self) -> OutputPort:
+        """Returns the port that gives the time when the images were taken [s]."""
+        return self.GetOutputPort("image_time")

@@ -1,0 +1,131 @@
+"""RgbdSensor: color, depth and label images of a scene, as it is now."""
+
+from __future__ import annotations
+
+from typing import Any, overload
+
+from merganser.framework import BasicVector, Value, ValueProducer
+from merganser.framework.math import RigidTransform
+from merganser.geometry.ids import FrameId
+from merganser.geometry.images import ConvertDepth32FTo16U, ImageDepth16U, ImageDepth32F, ImageLabel16I, ImageRgba8U
+from merganser.geometry.rendering.cameras import ColorRenderCamera, DepthRenderCamera
+from merganser.geometry.sensors.camera_system import CameraSystem
+from merganser.geometry.sensors.image_ports import ImagePorts
+
+__all__ = ["RgbdSensor"]
+
+
+class RgbdSensor(ImagePorts, CameraSystem):
+    """Gives images of the scene at the moment when they are asked for, and makes none otherwise.
+
+    The cameras' frames are fixed to the sensor's body B at the poses X_BS of the cameras; they look along +z, with +y
+    downwards in the image. See RgbdSensorDiscrete for a sensor that takes an image now and then.
+
+    Ports:
+        input `geometry_query`: QueryObject of a SceneGraph that has the cameras' renderers.
+        output `color_image`: ImageRgba8U.
+        output `depth_image_32f`: ImageDepth32F [m]; 0 is too close, infinity too far.
+        output `depth_image_16u`: ImageDepth16U [mm]; 0 is too close, 65535 too far.
+        output `label_image`: ImageLabel16I, of the color camera.
+        output `body_pose_in_world`: X_WB, a RigidTransform.
+        output `image_time`: the time [s], 1 element.
+
+    Args:
+        parent_id: the frame P to which the body is fixed.
+        X_PB: pose of the body in P.
+        color_camera: camera for color and label images; or without it
+        depth_camera: camera for depth images, which takes color and label images, too.
+        show_window: whether these are to be shown on the screen; only without a color camera.
+
+    Raises:
+        TypeError: an argument has the wrong type.
+    """
+
+    @overload
+    def __init__(
+        self,
+        parent_id: FrameId,
+        X_PB: RigidTransform,
+        color_camera: ColorRenderCamera,
+        depth_camera: DepthRenderCamera,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        parent_id: FrameId,
+        X_PB: RigidTransform,
+        depth_camera: DepthRenderCamera,
+        show_window: bool = False,
+    ) -> None: ...
+    def __init__(self, parent_id: FrameId, X_PB: RigidTransform, *args: Any, **kwargs: Any) -> None:
+        super().__init__(parent_id, X_PB, *_cameras(*args, **kwargs))
+        color = {self._ticket_of("color"), *self._placement()}
+        depth = {self._ticket_of("depth"), *self._placement()}
+        self._depth_entry = self.DeclareCacheEntry(
+            "depth image", ValueProducer(lambda: Value(ImageDepth32F()), self._calc_depth), depth
+        )
+        seen_depth = {self._depth_entry.ticket()}
+        self.DeclareAbstractOutputPort("color_image", lambda: Value(ImageRgba8U()), self._calc_color, color)
+        self.DeclareAbstractOutputPort(
+            "depth_image_32f", lambda: Value(ImageDepth32F()), self._give_depth, seen_depth
+        )
+        self.DeclareAbstractOutputPort(
+            "depth_image_16u", lambda: Value(ImageDepth16U()), self._calc_depth_in_mm, seen_depth
+        )
+        self.DeclareAbstractOutputPort("label_image", lambda: Value(ImageLabel16I()), self._calc_label, color)
+        self.DeclareAbstractOutputPort(
+            "body_pose_in_world", lambda: Value(RigidTransform()), self._calc_body_pose, self._placement()
+        )
+        self.DeclareVectorOutputPort("image_time", 1, _give_time, {self.time_ticket()})
+
+    # ------------------------------------------------------------------ calculations
+
+    def _ticket_of(self, parameter: str) -> Any:
+        return self.abstract_parameter_ticket(self._camera_parameters[parameter])
+
+    def _placement(self) -> set[Any]:
+        return {self._query_port.ticket(), self._ticket_of("parent"), self._ticket_of("X_PB")}
+
+    def _calc_color(self, context: Any, output: Any) -> None:
+        """Every image is a new one, so that those who got the last one may keep it."""
+        output.set_value(self._render(context, "color", "RenderColorImage"))
+
+    def _calc_label(self, context: Any, output: Any) -> None:
+        output.set_value(self._render(context, "color", "RenderLabelImage"))
+
+    def _calc_depth(self, context: Any, output: Any) -> None:
+        output.set_value(self._render(context, "depth", "RenderDepthImage"))
+
+    def _render(self, context: Any, camera: str, function: str) -> Any:
+        query = self._query_port.Eval(context)
+        parent, X_PB = self._parameter(context, "parent"), self._parameter(context, "X_PB")
+        return getattr(query, function)(self._parameter(context, camera), parent, X_PB)
+
+    def _give_depth(self, context: Any, output: Any) -> None:
+        output.set_value(self._depth_entry.Eval(context))
+
+    def _calc_depth_in_mm(self, context: Any, output: Any) -> None:
+        image = ImageDepth16U()
+        ConvertDepth32FTo16U(self._depth_entry.Eval(context), image)
+        output.set_value(image)
+
+    def _calc_body_pose(self, context: Any, output: Any) -> None:
+        output.set_value(self._body_pose(self._query_port.Eval(context), context))
+
+
+def _cameras(
+    color_camera: Any = None, depth_camera: Any = None, show_window: bool = False
+) -> tuple[ColorRenderCamera, DepthRenderCamera]:
+    """The two cameras, of which that for color may be told by that for depth."""
+    if isinstance(color_camera, DepthRenderCamera):
+        show_window = show_window if depth_camera is None else bool(depth_camera)
+        color_camera, depth_camera = None, color_camera
+    if not isinstance(depth_camera, DepthRenderCamera):
+        raise TypeError(f"RgbdSensor takes a DepthRenderCamera as depth_camera; given {depth_camera!r}.")
+    if color_camera is None:
+        color_camera = ColorRenderCamera(depth_camera.core(), show_window)
+    return color_camera, depth_camera
+
+
+def _give_time(context: Any, output: BasicVector) -> None:
+    output.SetAtIndex(0, context.get_time())

@@ -1,0 +1,198 @@
+"""VideoWriter: color images as a video."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from merganser.framework import DiagramBuilder, LeafSystem, Value
+from merganser.framework.math import RigidTransform
+from merganser.geometry.images import ImageRgba8U
+from merganser.geometry.rendering import (
+    CameraInfo,
+    ClippingRange,
+    DepthRange,
+    DepthRenderCamera,
+    MakeRenderEngineVtk,
+    RenderCameraCore,
+    RenderEngineVtkParams,
+)
+from merganser.geometry.scene_graph import SceneGraph
+from merganser.geometry.sensors.colorize import ColorizeDepthImage, ColorizeLabelImage
+from merganser.geometry.sensors.concatenate_images import ConcatenateImages
+from merganser.geometry.sensors.rgbd_sensor import RgbdSensor
+
+__all__ = ["VideoWriter"]
+
+
+class VideoWriter(LeafSystem):
+    """Collects color images in the course of a simulation; `Save()` finishes the video.
+
+    Ports:
+        input `color_image`: ImageRgba8U.
+
+    Args:
+        filename: of the video: .gif, .webp or .apng with PIL, .mp4 and the like with cv2.
+        fps: images in a second.
+        backend: "PIL" (Pillow) or "cv2" (pip install opencv-python-headless).
+        fourcc: four letters that choose the encoder of cv2: "mp4v", the default, or "avc1".
+
+    Raises:
+        RuntimeError: there is no such backend.
+        ValueError: the rate is not positive; the encoder has not four letters.
+        ImportError: the backend is not installed.
+    """
+
+    def __init__(
+        self,
+        *,
+        filename: str | os.PathLike[str],
+        fps: float = 16.0,
+        backend: str = "PIL",
+        fourcc: str | None = None,
+    ) -> None:
+        super().__init__()
+        if not 0.0 < fps < math.inf:
+            raise ValueError(f"The fps of a VideoWriter must be positive and finite; given {fps}.")
+        kinds: dict[str, type[_PillowVideo] | type[_OpenCvVideo]] = {"PIL": _PillowVideo, "cv2": _OpenCvVideo}
+        if backend not in kinds:
+            raise RuntimeError(f"The backend of a VideoWriter must be 'PIL' or 'cv2'; given '{backend}'.")
+        self._video = kinds[backend](os.fspath(filename), fps, fourcc or "mp4v")
+        self.DeclareAbstractInputPort("color_image", Value(ImageRgba8U()))
+        self.DeclarePeriodicPublishEvent(1.0 / fps, 0.0, self._publish)
+
+    @staticmethod
+    def AddToBuilder(
+        *,
+        filename: str | os.PathLike[str],
+        builder: DiagramBuilder,
+        sensor_pose: RigidTransform,
+        fps: float = 16.0,
+        width: int = 320,
+        height: int = 240,
+        fov_y: float = math.pi / 6,
+        near: float = 0.01,
+        far: float = 10.0,
+        kinds: Sequence[str] | None = None,
+        backend: str = "PIL",
+        fourcc: str | None = None,
+    ) -> VideoWriter:
+        """Adds a camera that is fixed to the world, and a VideoWriter for what it sees.
+
+        Args:
+            filename, fps, backend, fourcc: as of the constructor.
+            builder: has a SceneGraph named "scene_graph"; this is given a renderer "vtk" if it has none.
+            sensor_pose: pose of the camera in the world.
+            width, height: of the images [pixels].
+            fov_y: vertical field of view [rad].
+            near, far: distances between which anything is seen [m].
+            kinds: "color", "depth" and "label", side by side; "color" by default.
+
+        Returns:
+            The VideoWriter.
+        """
+        scene_graph: Any = builder.GetSubsystemByName("scene_graph")
+        if not scene_graph.HasRenderer("vtk"):
+            scene_graph.AddRenderer("vtk", MakeRenderEngineVtk(RenderEngineVtkParams()))
+        core = RenderCameraCore("vtk", CameraInfo(width, height, fov_y), ClippingRange(near, far), RigidTransform())
+        camera = DepthRenderCamera(core, DepthRange(near, far))
+        sensor = builder.AddSystem(RgbdSensor(SceneGraph.world_frame_id(), sensor_pose, camera))
+        builder.Connect(scene_graph.get_query_output_port(), sensor.query_object_input_port())
+        writer = builder.AddSystem(VideoWriter(filename=filename, fps=fps, backend=backend, fourcc=fourcc))
+        writer.ConnectRgbdSensor(builder=builder, sensor=sensor, kinds=kinds)
+        return writer
+
+    def ConnectRgbdSensor(self, *, builder: DiagramBuilder, sensor: Any, kinds: Sequence[str] | None = None) -> None:
+        """Connects a sensor, perhaps through systems that make colors of what it sees.
+
+        Args:
+            builder: has the sensor and this.
+            sensor: an RgbdSensor, RgbdSensorDiscrete or RgbdSensorAsync.
+            kinds: "color", "depth" and "label", side by side; "color" by default.
+
+        Raises:
+            RuntimeError: there is no such kind.
+        """
+        sources = [_source(builder, sensor, kind) for kind in kinds or ("color",)]
+        if len(sources) == 1:
+            builder.Connect(sources[0], self.get_input_port())
+            return
+        whole = builder.AddSystem(ConcatenateImages(cols=len(sources)))
+        for col, source in enumerate(sources):
+            builder.Connect(source, whole.get_input_port(row=0, col=col))
+        builder.Connect(whole.get_output_port(), self.get_input_port())
+
+    def Save(self) -> None:
+        """Writes what has been collected to the file and closes it; images after that begin a new video."""
+        self._video.save()
+
+    def _publish(self, context: Any) -> None:
+        self._video.add(self.get_input_port().Eval(context))
+
+
+def _source(builder: DiagramBuilder, sensor: Any, kind: str) -> Any:
+    """The port with colors of what a sensor sees."""
+    if kind == "color":
+        return sensor.GetOutputPort("color_image")
+    if kind not in ("depth", "label"):
+        raise RuntimeError(f"VideoWriter shows the kinds 'color', 'depth' and 'label'; given '{kind}'.")
+    converter = builder.AddSystem(ColorizeDepthImage() if kind == "depth" else ColorizeLabelImage())
+    name = "depth_image_32f" if kind == "depth" else "label_image"
+    builder.Connect(sensor.GetOutputPort(name), converter.get_input_port(0))
+    return converter.get_output_port()
+
+
+class _PillowVideo:
+    """Images that Pillow writes as one file in the end."""
+
+    def __init__(self, filename: str, fps: float, fourcc: str) -> None:
+        from PIL import Image as pillow  # takes 40 ms to import
+
+        self._pillow = pillow
+        self._filename, self._fps = filename, fps
+        self._images: list[Any] = []
+
+    def add(self, image: ImageRgba8U) -> None:
+        self._images.append(self._pillow.fromarray(image.data.copy()))
+
+    def save(self) -> None:
+        if self._images:
+            first, *others = self._images
+            duration = int(1000.0 / self._fps)
+            first.save(self._filename, save_all=True, append_images=others, optimize=True, duration=duration, loop=0)
+        self._images = []
+
+
+class _OpenCvVideo:
+    """A file that OpenCV writes to, image by image."""
+
+    def __init__(self, filename: str, fps: float, fourcc: str) -> None:
+        if len(fourcc) != 4:
+            raise ValueError(f"The fourcc of a VideoWriter must have four letters; given {fourcc!r}.")
+        try:
+            self._cv2 = importlib.import_module("cv2")
+        except ImportError as error:
+            raise ImportError(
+                "VideoWriter with backend 'cv2' needs OpenCV, which is not installed: pip install "
+                "opencv-python-headless."
+            ) from error
+        self._filename, self._fps, self._fourcc = filename, fps, fourcc
+        self._writer: Any = None
+
+    def add(self, image: ImageRgba8U) -> None:
+        cv2 = self._cv2
+        if self._writer is None:
+            fourcc = cv2.VideoWriter.fourcc(*self._fourcc)
+            self._writer = cv2.VideoWriter(self._filename, fourcc, self._fps, (image.width(), image.height()))
+            if not self._writer.isOpened():
+                self._writer = None
+                raise RuntimeError(f"VideoWriter: OpenCV cannot write '{self._filename}' with '{self._fourcc}'.")
+        self._writer.write(cv2.cvtColor(image.data, cv2.COLOR_RGBA2BGR))
+
+    def save(self) -> None:
+        if self._writer is not None:
+            self._writer.release()
+        self._writer = None

@@ -1,0 +1,130 @@
+"""ApplyCameraConfig: adds a camera to a diagram."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from merganser.framework import DiagramBuilder
+from merganser.geometry import SceneGraph
+from merganser.geometry.rendering import (
+    MakeRenderEngineGl,
+    MakeRenderEngineGltfClient,
+    MakeRenderEngineVtk,
+    RenderEngine,
+    RenderEngineGlParams,
+    RenderEngineGltfClientParams,
+    RenderEngineVtkParams,
+)
+from merganser.geometry.sensors import RgbdSensor, RgbdSensorAsync
+from merganser.multibody.parsing import GetScopedFrameByName
+from merganser.multibody.plant import MultibodyPlant
+from merganser.multibody.sensors.camera_config import CameraConfig
+
+__all__ = ["ApplyCameraConfig"]
+
+
+def ApplyCameraConfig(
+    config: CameraConfig,
+    builder: DiagramBuilder,
+    lcm_buses: Any = None,
+    plant: MultibodyPlant | None = None,
+    scene_graph: SceneGraph | None = None,
+    lcm: Any = None,
+) -> None:
+    """Adds a camera to a diagram: an RgbdSensor named `rgbd_sensor_<name>`, and its renderer.
+
+    The sensor is an RgbdSensorAsync if images are given with a delay. Nothing is added if no images are wanted. Images
+    are not sent by LCM.
+
+    Args:
+        config: the camera.
+        builder: of the diagram.
+        lcm_buses, lcm: where images would be sent to, if they were.
+        plant: to which the camera's base frame belongs; by default the system named "plant".
+        scene_graph: what the camera sees; by default the system named "scene_graph".
+
+    Raises:
+        RuntimeError: a value of `config` is out of its range; there is no such frame, plant or scene graph; the
+            renderer exists already, and is of another type or has other parameters. Nothing is added then.
+    """
+    color_camera, depth_camera = config.MakeCameras()
+    if not (config.rgb or config.depth or config.label):
+        return
+    plant = _system(builder, "plant") if plant is None else plant
+    scene_graph = _system(builder, "scene_graph") if scene_graph is None else scene_graph
+    assert plant is not None and scene_graph is not None
+    frame = GetScopedFrameByName(plant, config.X_PB.base_frame or "world")
+    parent_id = plant.GetBodyFrameIdOrThrow(frame.body().index())
+    X_PB = frame.GetFixedPoseInBodyFrame() @ config.X_PB.GetDeterministicValue()
+    name = f"rgbd_sensor_{config.name}"
+    if builder.HasSubsystemNamed(name):
+        raise RuntimeError(f"ApplyCameraConfig(): there is a system '{name}' already; give the camera another name.")
+    _require_renderer(config, scene_graph)
+    sensor: RgbdSensor | RgbdSensorAsync
+    if config.output_delay > 0.0:
+        sensor = RgbdSensorAsync(
+            scene_graph,
+            parent_id,
+            X_PB,
+            config.fps,
+            config.capture_offset,
+            config.output_delay,
+            color_camera if config.rgb or config.label else None,
+            depth_camera if config.depth else None,
+            config.label,
+        )
+    else:
+        sensor = RgbdSensor(parent_id, X_PB, color_camera, depth_camera)
+    builder.AddNamedSystem(name, sensor)
+    builder.Connect(scene_graph.get_query_output_port(), sensor.query_object_input_port())
+
+
+def _system(builder: DiagramBuilder, name: str) -> Any:
+    if not builder.HasSubsystemNamed(name):
+        raise RuntimeError(
+            f"ApplyCameraConfig(): the diagram has no system named '{name}'. Make plant and scene graph with "
+            f"AddMultibodyPlantSceneGraph(), or pass {name}=."
+        )
+    return builder.GetSubsystemByName(name)
+
+
+def _require_renderer(config: CameraConfig, scene_graph: SceneGraph) -> None:
+    """Adds the renderer, or makes sure that the one of its name is like it."""
+    wanted, name = config.renderer_class, config.renderer_name
+    if not scene_graph.HasRenderer(name):
+        scene_graph.AddRenderer(name, _engine(config))
+        return
+    if wanted == "":
+        return
+    existing = scene_graph.GetRendererTypeName(name).rpartition("::")[2]
+    if isinstance(wanted, str):
+        fits, what = existing == wanted, f"type {wanted}"
+    else:
+        fits = scene_graph.GetRendererParameterYaml(name) == _engine(config).GetParameterYaml()
+        what = f"these parameters: {wanted!r}"
+    if not fits:
+        raise RuntimeError(
+            f"Camera '{config.name}' asks for the renderer '{name}' with {what}; there is one of that name already, of "
+            f"type {existing} with these parameters:\n{scene_graph.GetRendererParameterYaml(name)}Give the camera "
+            'another renderer_name, or leave its renderer_class "".'
+        )
+
+
+def _engine(config: CameraConfig) -> RenderEngine:
+    """A new engine as the camera wants it."""
+    wanted, background = config.renderer_class, config.background
+    match wanted:
+        case RenderEngineVtkParams():
+            return MakeRenderEngineVtk(wanted)
+        case RenderEngineGlParams():
+            return MakeRenderEngineGl(wanted)
+        case RenderEngineGltfClientParams():
+            return MakeRenderEngineGltfClient(wanted)
+        case "RenderEngineGl":
+            return MakeRenderEngineGl(RenderEngineGlParams(default_clear_color=copy.deepcopy(background)))
+        case "RenderEngineGltfClient":
+            return MakeRenderEngineGltfClient()
+    return MakeRenderEngineVtk(RenderEngineVtkParams(default_clear_color=np.array(background.rgba[:3])))

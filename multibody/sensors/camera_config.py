@@ -1,0 +1,187 @@
+"""CameraConfig: a camera as a record, for YAML files."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.framework.core.records import hash_of_type
+from merganser.geometry.rendering import (
+    CameraInfo,
+    ClippingRange,
+    ColorRenderCamera,
+    DepthRange,
+    DepthRenderCamera,
+    RenderCameraCore,
+    RenderEngineGlParams,
+    RenderEngineGltfClientParams,
+    RenderEngineVtkParams,
+)
+from merganser.geometry.rgba import Rgba
+from merganser.multibody.parsing.schema import Transform
+
+__all__ = ["CameraConfig"]
+
+
+@dataclass(kw_only=True)
+class FocalLength:
+    """Focal lengths [pixels]; if one is None, it is like the other.
+
+    Attributes:
+        x: horizontally.
+        y: vertically.
+    """
+
+    __hash__ = hash_of_type
+
+    x: float | None = None
+    y: float | None = None
+
+
+@dataclass(kw_only=True)
+class FovDegrees:
+    """Fields of view [degrees]; if one is None, its focal length is like the other's.
+
+    Attributes:
+        x: horizontally.
+        y: vertically.
+    """
+
+    __hash__ = hash_of_type
+
+    x: float | None = None
+    y: float | None = None
+
+
+_Focal = FocalLength | FovDegrees
+
+
+@dataclass(kw_only=True, eq=False)
+class CameraConfig:
+    """A camera for `ApplyCameraConfig`; values are checked there.
+
+    Attributes:
+        width, height: of the images [pixels].
+        focal: FocalLength or FovDegrees.
+        center_x, center_y: principal point [pixels]; None for the center of the image.
+        clipping_near, clipping_far: distances between which anything is seen [m].
+        z_near, z_far: smallest and largest depth that is measured [m].
+        X_PB: pose of the camera's body; its base frame is the name of a frame of the plant, by default the world.
+        X_BC, X_BD: poses of the color and of the depth camera in the body, without base frame.
+        renderer_name: of the renderer, which is added if there is none of that name.
+        renderer_class: of which type it is then: parameters of a render engine, or the name of its type
+            ("RenderEngineVtk", "RenderEngineGl"), or "" for the usual one.
+        background: color where there is no geometry, of renderers that are told by the name of their type or not at
+            all.
+        name: of the camera.
+        fps: images in a second.
+        capture_offset: time of the first image [s].
+        output_delay: from the moment that an image shows until it is given [s]; less than 1 / fps.
+        rgb, depth, label: which images are wanted; without any of them there is no camera.
+        show_rgb: whether to show color and label images on the screen.
+        do_compress, lcm_bus: of messages with the images.
+    """
+
+    __hash__ = hash_of_type
+    FocalLength: ClassVar[Any] = FocalLength
+    FovDegrees: ClassVar[Any] = FovDegrees
+
+    width: int = 640
+    height: int = 480
+    focal: _Focal = field(default_factory=lambda: FovDegrees(y=45.0))
+    center_x: float | None = None
+    center_y: float | None = None
+    clipping_near: float = 0.01
+    clipping_far: float = 500.0
+    z_near: float = 0.1
+    z_far: float = 5.0
+    X_PB: Transform = field(default_factory=Transform)
+    X_BC: Transform = field(default_factory=Transform)
+    X_BD: Transform = field(default_factory=Transform)
+    renderer_name: str = "default"
+    renderer_class: str | RenderEngineVtkParams | RenderEngineGlParams | RenderEngineGltfClientParams = ""
+    background: Rgba = field(default_factory=lambda: Rgba(204 / 255, 229 / 255, 1.0, 1.0))
+    name: str = "preview_camera"
+    fps: float = 10.0
+    capture_offset: float = 0.0
+    output_delay: float = 0.0
+    rgb: bool = True
+    depth: bool = False
+    label: bool = False
+    show_rgb: bool = False
+    do_compress: bool = True
+    lcm_bus: str = "default"
+
+    def focal_x(self) -> float:
+        """Returns the horizontal focal length [pixels].
+
+        Raises:
+            RuntimeError: `focal` tells neither x nor y.
+        """
+        return self._focal_lengths()[0]
+
+    def focal_y(self) -> float:
+        """Returns the vertical focal length [pixels]; raises as `focal_x` does."""
+        return self._focal_lengths()[1]
+
+    def principal_point(self) -> NDArray[np.float64]:
+        """Returns column and row of the principal point [pixels], shape [2]."""
+        x = 0.5 * self.width - 0.5 if self.center_x is None else self.center_x
+        y = 0.5 * self.height - 0.5 if self.center_y is None else self.center_y
+        return np.array([x, y])
+
+    def MakeCameras(self) -> tuple[ColorRenderCamera, DepthRenderCamera]:
+        """Returns a color and a depth camera of these properties.
+
+        Raises:
+            RuntimeError: a value is out of its range.
+        """
+        self.require_valid()
+        center_x, center_y = self.principal_point()
+        info = CameraInfo(self.width, self.height, self.focal_x(), self.focal_y(), center_x, center_y)
+        clipping = ClippingRange(self.clipping_near, self.clipping_far)
+        color, depth = (
+            RenderCameraCore(self.renderer_name, info, clipping, X_BS.GetDeterministicValue())
+            for X_BS in (self.X_BC, self.X_BD)
+        )
+        depth_range = DepthRange(self.z_near, self.z_far)
+        return ColorRenderCamera(color, self.show_rgb), DepthRenderCamera(depth, depth_range)
+
+    def require_valid(self) -> None:
+        """Does nothing if what MakeCameras() does not check itself is in its range.
+
+        Raises:
+            RuntimeError: something is not; the message names it.
+        """
+
+        def require(is_valid: bool, name: str, expected: str) -> None:
+            if not is_valid:
+                given = getattr(self, name)
+                raise RuntimeError(f"Invalid CameraConfig '{self.name}': {name} must be {expected}; given {given!r}.")
+
+        require(bool(self.name), "name", "not empty")
+        require(bool(self.renderer_name), "renderer_name", "not empty")
+        require(0.0 < self.fps < math.inf, "fps", "positive and finite")
+        require(0.0 <= self.capture_offset < math.inf, "capture_offset", "finite and not negative")
+        require(0.0 <= self.output_delay < 1.0 / self.fps, "output_delay", "not negative, and less than 1 / fps")
+        for name in ("X_BC", "X_BD"):
+            require(not getattr(self, name).base_frame, name, "without base frame")
+        if isinstance(self.renderer_class, str):
+            known = ("", "RenderEngineVtk", "RenderEngineGl", "RenderEngineGltfClient")
+            require(self.renderer_class in known, "renderer_class", f"parameters, or one of {known}")
+
+    def _focal_lengths(self) -> tuple[float, float]:
+        x, y = self.focal.x, self.focal.y
+        if x is None and y is None:
+            raise RuntimeError(
+                f"Invalid CameraConfig '{self.name}': focal must tell x or y; given {type(self.focal).__name__}()."
+            )
+        if isinstance(self.focal, FovDegrees):
+            x = None if x is None else 0.5 * self.width / math.tan(0.5 * math.radians(x))
+            y = None if y is None else 0.5 * self.height / math.tan(0.5 * math.radians(y))
+        lengths: Any = (y if x is None else x, x if y is None else y)
+        return lengths
