@@ -19,6 +19,7 @@ from merganser.framework.core.system_base import SystemBase
 from merganser.framework.core.values import AbstractValue
 
 __all__ = [
+    "CalcProbabilityDensity",
     "GeneratorBox",
     "LeafRandomMethods",
     "RandomContextMethods",
@@ -209,6 +210,29 @@ def draw(distribution: RandomDistribution, size: int, generator: RandomGenerator
     sample = np.empty(size)
     drawn.interpreted(generator, distribution.value, sample)
     return sample
+
+
+def CalcProbabilityDensity(distribution: RandomDistribution, x: Any) -> Any:
+    """The probability density of a vector of independent numbers.
+
+    Args:
+        distribution: uniform on [0, 1), Gaussian with mean 0 and variance 1, or exponential with mean 1.
+        x: floats or AutoDiffXd, shape [n].
+
+    Returns:
+        A number of the type of those in x.
+    """
+    if not isinstance(distribution, RandomDistribution):
+        raise TypeError(f"CalcProbabilityDensity: expected a RandomDistribution, got {distribution!r}.")
+    density: Any = 1.0
+    for number in np.ravel(x):
+        if distribution is RandomDistribution.kGaussian:
+            density = density * np.exp(-0.5 * number * number) / math.sqrt(2.0 * math.pi)
+        elif number < 0.0 or (distribution is RandomDistribution.kUniform and number >= 1.0):
+            density = 0.0 * number * density
+        elif distribution is RandomDistribution.kExponential:
+            density = density * np.exp(-number)
+    return density
 
 
 class RandomContextMethods(SystemBase):

@@ -24,9 +24,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from merganser.framework.schema import Transform
+from merganser.framework.yaml import yaml_load_typed
 from merganser.multibody.parsing.errors import ParsingError, SourceLocation
-from merganser.multibody.parsing.schema import Transform
-from merganser.multibody.parsing.typed_yaml import yaml_load_typed
 
 _BY_HAND = SourceLocation("<model directives>")
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from merganser.framework.math import RigidTransform
+from merganser.framework.schema import Transform
 from merganser.multibody.parsing.collision_filter_groups import GroupResolver
 from merganser.multibody.parsing.errors import ParsingError
 from merganser.multibody.parsing.model_directives import (
@@ -22,7 +23,6 @@ from merganser.multibody.parsing.model_directives import (
     ModelDirectives,
 )
 from merganser.multibody.parsing.package_map import PackageMap, resolve_uri
-from merganser.multibody.parsing.schema import Transform
 from merganser.multibody.parsing.scoped_frames import GetScopedFrameByName
 from merganser.multibody.tree import FixedOffsetFrame, ModelInstanceIndex, QuaternionFloatingJoint, ScopedName
 

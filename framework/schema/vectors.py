@@ -1,0 +1,170 @@
+"""Random vectors as data."""
+
+from __future__ import annotations
+
+import abc
+import functools
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.framework.core.random_values import RandomGenerator
+from merganser.framework.schema.distributions import Deterministic, Distribution, Gaussian, Uniform
+
+__all__ = [
+    "DeterministicVector",
+    "DeterministicVectorX",
+    "DistributionVector",
+    "GaussianVector",
+    "GaussianVectorX",
+    "UniformVector",
+    "UniformVectorX",
+]
+
+Vector = NDArray[np.float64]
+_LARGEST_SIZE = 6
+
+
+def _nothing() -> Vector:
+    return np.zeros(0)
+
+
+@dataclass(eq=False)
+class DistributionVector(abc.ABC):
+    """How the numbers of a vector are distributed, each independently of the others.
+
+    Raises:
+        ValueError: a vector of a class of fixed size has another size.
+    """
+
+    _size: ClassVar[int | None] = None
+    _sized: ClassVar[tuple[str, ...]] = ()  # attributes of which each has this size
+
+    def __post_init__(self) -> None:
+        for name in self._sized:
+            if self._size is not None and np.size(getattr(self, name)) == 0:
+                setattr(self, name, np.zeros(self._size))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self.__dataclass_fields__:
+            raise AttributeError(f"{type(self).__name__} has no attribute '{name}'.")
+        vector = np.array(value, dtype=np.float64).reshape(-1)
+        if name in self._sized and self._size is not None and vector.size not in (0, self._size):
+            raise ValueError(f"{type(self).__name__}.{name} has {self._size} numbers; given {vector.size}.")
+        object.__setattr__(self, name, vector)
+
+    def Sample(self, generator: RandomGenerator) -> Vector:
+        """Draws a vector.
+
+        Raises:
+            RuntimeError: the numbers that describe it are not equally many.
+        """
+        return np.array([each.Sample(generator) for each in self._elements("Sample")])
+
+    def Mean(self) -> Vector:
+        """The mean of the distribution."""
+        return np.array([each.Mean() for each in self._elements("Mean")])
+
+    def ToSymbolic(self) -> NDArray[Any]:
+        """Expressions of new random variables that are distributed so (extra `symbolic`).
+
+        Raises:
+            RuntimeError: the numbers that describe it are not equally many.
+        """
+        return np.array([each.ToSymbolic() for each in self._elements("ToSymbolic")], dtype=object)
+
+    def _only_value(self) -> Vector | None:
+        """The value where there is no randomness, else None."""
+        values = [each._only_value() for each in self._elements("GetDeterministicValue")]
+        return None if None in values else np.array(values, dtype=np.float64)
+
+    @abc.abstractmethod
+    def _elements(self, method: str) -> list[Distribution]:
+        """The distribution of each number; errors name the method."""
+
+
+@dataclass(eq=False)
+class DeterministicVectorX(DistributionVector):
+    """A vector without randomness; in a settings file the same as its numbers."""
+
+    _sized = ("value",)
+    value: Vector = field(default_factory=_nothing)
+
+    def _elements(self, method: str) -> list[Distribution]:
+        return [Deterministic(float(x)) for x in self.value]
+
+
+@dataclass(eq=False)
+class GaussianVectorX(DistributionVector):
+    """Normally distributed numbers.
+
+    Attributes:
+        mean: shape [n].
+        stddev: shape [n], or [1] if it is the same for all.
+    """
+
+    _sized = ("mean",)
+    mean: Vector = field(default_factory=_nothing)
+    stddev: Vector = field(default_factory=_nothing)
+
+    def _elements(self, method: str) -> list[Distribution]:
+        if self.stddev.size not in (1, self.mean.size):
+            raise RuntimeError(
+                f"{type(self).__name__}.{method}(): the mean has {self.mean.size} numbers, and stddev, which must have "
+                f"as many or one, has {self.stddev.size}."
+            )
+        pairs = zip(self.mean, np.broadcast_to(self.stddev, self.mean.shape))
+        return [Gaussian(float(mean), float(stddev)) for mean, stddev in pairs]
+
+
+@dataclass(eq=False)
+class UniformVectorX(DistributionVector):
+    """Numbers that are uniformly distributed, each from its `min` up to its `max`."""
+
+    _sized = ("min", "max")
+    min: Vector = field(default_factory=_nothing)
+    max: Vector = field(default_factory=_nothing)
+
+    def _elements(self, method: str) -> list[Distribution]:
+        if self.min.size != self.max.size:
+            raise RuntimeError(
+                f"{type(self).__name__}.{method}(): min has {self.min.size} numbers and max has {self.max.size}."
+            )
+        return [Uniform(float(low), float(high)) for low, high in zip(self.min, self.max)]
+
+
+class _BySize:
+    """The classes of vectors of a size: `GaussianVector[3]`, and `GaussianVector[None]` for any size."""
+
+    def __init__(self, name: str, of_any_size: type[DistributionVector]) -> None:
+        self._name, self._of_any_size = name, of_any_size
+        self.__doc__ = of_any_size.__doc__
+
+    @property
+    def param_list(self) -> list[tuple[int | None]]:
+        """The sizes, each in a tuple."""
+        return [(None,), *((size,) for size in range(1, _LARGEST_SIZE + 1))]
+
+    def __getitem__(self, size: int | None) -> type[DistributionVector]:
+        if (size,) not in self.param_list:
+            raise RuntimeError(f"{self._name}: there is no class for the size {size!r}, only up to {_LARGEST_SIZE}.")
+        return self._of_any_size if size is None else self._of_size(size)
+
+    @functools.cache  # noqa: B019  there are three of these objects
+    def _of_size(self, size: int) -> type[DistributionVector]:
+        name = f"{self._name}[{size}]"
+        base = self._of_any_size
+        return type(name, (base,), {"_size": size, "__doc__": base.__doc__, "__module__": base.__module__})
+
+    def __call__(self, *args: Any, **kwargs: Any) -> DistributionVector:
+        return self._of_any_size(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<{self._name}, by size>"
+
+
+DeterministicVector = _BySize("DeterministicVector", DeterministicVectorX)
+GaussianVector = _BySize("GaussianVector", GaussianVectorX)
+UniformVector = _BySize("UniformVector", UniformVectorX)
