@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-import functools
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -139,27 +138,26 @@ class _BySize:
     """The classes of vectors of a size: `GaussianVector[3]`, and `GaussianVector[None]` for any size."""
 
     def __init__(self, name: str, of_any_size: type[DistributionVector]) -> None:
-        self._name, self._of_any_size = name, of_any_size
+        self._name = name
+        self._classes: dict[int | None, type[DistributionVector]] = {None: of_any_size}
         self.__doc__ = of_any_size.__doc__
+        for size in range(1, _LARGEST_SIZE + 1):
+            content = {"_size": size, "__doc__": self.__doc__, "__module__": __name__}
+            made = type(f"{name}[{size}]", (of_any_size,), content)
+            self._classes[size] = globals()[made.__name__] = made  # pickle finds it there
 
     @property
     def param_list(self) -> list[tuple[int | None]]:
         """The sizes, each in a tuple."""
-        return [(None,), *((size,) for size in range(1, _LARGEST_SIZE + 1))]
+        return [(size,) for size in self._classes]
 
     def __getitem__(self, size: int | None) -> type[DistributionVector]:
-        if (size,) not in self.param_list:
+        if size not in self._classes:
             raise RuntimeError(f"{self._name}: there is no class for the size {size!r}, only up to {_LARGEST_SIZE}.")
-        return self._of_any_size if size is None else self._of_size(size)
-
-    @functools.cache  # noqa: B019  there are three of these objects
-    def _of_size(self, size: int) -> type[DistributionVector]:
-        name = f"{self._name}[{size}]"
-        base = self._of_any_size
-        return type(name, (base,), {"_size": size, "__doc__": base.__doc__, "__module__": base.__module__})
+        return self._classes[size]
 
     def __call__(self, *args: Any, **kwargs: Any) -> DistributionVector:
-        return self._of_any_size(*args, **kwargs)
+        return self._classes[None](*args, **kwargs)
 
     def __repr__(self) -> str:
         return f"<{self._name}, by size>"
