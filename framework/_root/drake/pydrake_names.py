@@ -299,7 +299,7 @@ _GEOMETRY = ("geometry", "geometry.optimization")
 _MULTIBODY = (
     "multibody.cenic", "multibody.contact_solvers", "multibody.inverse_kinematics", "multibody.fem", "multibody.math",
     "multibody.meshcat", "multibody.optimization", "multibody.parsing", "multibody.plant", "multibody.rational",
-    "multibody.tree", "multibody.benchmarks", "multibody.benchmarks.acrobot",
+    "multibody.tree", "multibody.benchmarks.acrobot",
 )  # fmt: skip
 _SYSTEMS = (
     "systems.analysis", "systems.controllers", "systems.drawing", "systems.estimators", "systems.framework",
@@ -316,6 +316,6 @@ MODULES_OF: dict[str, tuple[str, ...]] = {
     "common.all": _COMMON,
     "geometry.all": _GEOMETRY,
     "multibody.all": _MULTIBODY,
-    "multibody.benchmarks.all": ("multibody.benchmarks", "multibody.benchmarks.acrobot"),
+    "multibody.benchmarks.all": ("multibody.benchmarks.acrobot",),
     "systems.all": _SYSTEMS,
 }  # fmt: skip
