@@ -7,11 +7,12 @@ import math
 
 from merganser.analysis.integration_schemes import ResetIntegratorFromFlags, scheme_of
 from merganser.analysis.simulator import Simulator
-from merganser.framework.core.records import hash_of_type
+from merganser.framework.core.records import settings
 
 __all__ = ["ApplySimulatorConfig", "ExtractSimulatorConfig", "SimulatorConfig"]
 
 
+@settings
 @dataclasses.dataclass(kw_only=True)
 class SimulatorConfig:
     """Settings of a Simulator and its integrator.
@@ -26,8 +27,6 @@ class SimulatorConfig:
         publish_every_time_step: whether to call forced publish events at initialization and after every step.
         use_native_plan: whether steps may run compiled where that is possible (ours, not pydrake's).
     """
-
-    __hash__ = hash_of_type
 
     integration_scheme: str = "runge_kutta3"
     max_step_size: float = 0.1

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from merganser.framework.core.random_values import RandomDistribution, RandomGenerator, draw
+from merganser.framework.core.records import copyable
 
 if TYPE_CHECKING:
     from merganser.framework.symbolic import Expression
@@ -46,6 +47,7 @@ class Distribution(abc.ABC):
         """The value where there is no randomness, else None."""
 
 
+@copyable
 @dataclass(eq=False)
 class Deterministic(Distribution):
     """A number without randomness; in a settings file the same as the number itself."""
@@ -70,6 +72,7 @@ class Deterministic(Distribution):
         return self.value
 
 
+@copyable
 @dataclass(eq=False)
 class Gaussian(Distribution):
     """A normally distributed number."""
@@ -93,6 +96,7 @@ class Gaussian(Distribution):
         return self.mean if self.stddev == 0.0 else None
 
 
+@copyable
 @dataclass(eq=False)
 class Uniform(Distribution):
     """A number that is uniformly distributed from `min` up to `max`."""
@@ -116,6 +120,7 @@ class Uniform(Distribution):
         return self.min if self.min == self.max else None
 
 
+@copyable
 @dataclass(eq=False)
 class UniformDiscrete(Distribution):
     """One of several numbers, all equally likely."""

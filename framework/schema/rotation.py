@@ -9,7 +9,9 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.core.keywords import also_named
 from merganser.framework.core.random_values import RandomGenerator
+from merganser.framework.core.records import copyable
 from merganser.framework.math import AngleAxis, RollPitchYaw, RotationMatrix
 from merganser.framework.math.random_rotations import quaternion_of_numbers
 from merganser.framework.schema.distributions import Deterministic, Distribution, Gaussian, Uniform, UniformDiscrete
@@ -87,11 +89,13 @@ def _checked(value: Any, name: str) -> Any:
     return vector
 
 
+@copyable
 @dataclass(eq=False, repr=False)
 class _Identity(_Kind):
     """No rotation."""
 
 
+@copyable
 @dataclass(eq=False, repr=False, kw_only=True)
 class _Rpy(_Kind):
     """Roll, pitch and yaw [degrees], see RollPitchYaw."""
@@ -99,6 +103,7 @@ class _Rpy(_Kind):
     deg: Vector3 = field(default_factory=lambda: np.zeros(3))
 
 
+@copyable
 @dataclass(eq=False, repr=False, kw_only=True)
 class _AngleAxis(_Kind):
     """A rotation by an angle [degrees] about an axis, of any length but zero."""
@@ -107,6 +112,7 @@ class _AngleAxis(_Kind):
     axis: Vector3 = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
 
 
+@copyable
 @dataclass(eq=False, repr=False)
 class _Uniform(_Kind):
     """Any rotation, all equally likely."""
@@ -137,6 +143,7 @@ class Rotation:
 
     value: RotationKind = field(default_factory=_Identity)
 
+    @also_named(other="value")
     def __init__(self, value: Any = None) -> None:
         self.value = _Identity() if value is None else value
 

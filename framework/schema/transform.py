@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from merganser.framework.core.keywords import also_named
 from merganser.framework.core.random_values import RandomGenerator
 from merganser.framework.math import RigidTransform
 from merganser.framework.schema.functions import ToDistributionVector
@@ -34,6 +35,7 @@ class Transform:
     translation: Vector3 = field(default_factory=lambda: np.zeros(3))
     rotation: Rotation = field(default_factory=Rotation)
 
+    @also_named(other="X")
     def __init__(
         self,
         X: RigidTransform | Transform | None = None,

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.core.random_values import RandomGenerator
+from merganser.framework.core.records import copyable
 from merganser.framework.schema.distributions import Deterministic, Distribution, Gaussian, Uniform
 
 __all__ = [
@@ -84,6 +85,7 @@ class DistributionVector(abc.ABC):
         """The distribution of each number; errors name the method."""
 
 
+@copyable
 @dataclass(eq=False)
 class DeterministicVectorX(DistributionVector):
     """A vector without randomness; in a settings file the same as its numbers."""
@@ -95,6 +97,7 @@ class DeterministicVectorX(DistributionVector):
         return [Deterministic(float(x)) for x in self.value]
 
 
+@copyable
 @dataclass(eq=False)
 class GaussianVectorX(DistributionVector):
     """Normally distributed numbers.
@@ -118,6 +121,7 @@ class GaussianVectorX(DistributionVector):
         return [Gaussian(float(mean), float(stddev)) for mean, stddev in pairs]
 
 
+@copyable
 @dataclass(eq=False)
 class UniformVectorX(DistributionVector):
     """Numbers that are uniformly distributed, each from its `min` up to its `max`."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from merganser.framework.core.records import settings
 from merganser.framework.math import RigidTransform
 from merganser.framework.schema import Transform
 from merganser.multibody.parsing.collision_filter_groups import GroupResolver
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from merganser.multibody.parsing.parser import Parser
 
 
+@settings
 @dataclass(frozen=True)
 class ModelInstanceInfo:
     """What an `add_model` directive has added.

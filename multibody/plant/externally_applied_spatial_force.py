@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.core.records import settings
 from merganser.multibody.math import SpatialForce
 from merganser.multibody.tree import BodyIndex
 
 __all__ = ["ExternallyAppliedSpatialForce"]
 
 
+@settings
 @dataclasses.dataclass(eq=False)
 class ExternallyAppliedSpatialForce:
     """A spatial force on body B, applied at point Bq fixed to B.

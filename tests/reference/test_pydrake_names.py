@@ -1,4 +1,4 @@
-"""The table of pydrake's names is pydrake's, and names that several modules have come from the one that pydrake takes."""
+"""The table of pydrake's names is pydrake's; what several modules have comes from the one that pydrake takes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_every_public_class_and_function_is_in_the_table() -> None:
 
 def test_a_name_that_several_modules_have_comes_from_where_pydrake_has_it_from() -> None:
     for name in names_of("all"):
-        found = [m for m in modules_with("all", name)]
+        found = modules_with("all", name)
         theirs = getattr(importlib.import_module(f"pydrake.{found[0]}".removesuffix(".")), name)
         assert theirs is getattr(pydrake_all, name), (name, found)
 
