@@ -35,7 +35,7 @@ class SimulatorConfig:
     start_time: float = 0.0
     target_realtime_rate: float = 0.0
     publish_every_time_step: bool = False
-    use_native_plan: bool = dataclasses.field(default=True, metadata={"only_here": True})
+    use_native_plan: bool = dataclasses.field(default=True, repr=False, metadata={"only_here": True})
 
 
 def ApplySimulatorConfig(config: SimulatorConfig, simulator: Simulator) -> None:

@@ -17,6 +17,7 @@ __all__ = [
     "owned_array",
     "owned_vector",
     "real_part",
+    "refuse_complex",
     "require_float",
     "sin",
     "sqrt",
@@ -135,6 +136,12 @@ def require_float(array: Array, what: str) -> Array:
     if array.dtype.kind != "f":
         raise TypeError(f"{what} needs float64 entries, got {array.dtype}.")
     return array
+
+
+def refuse_complex(array: Array, what: str) -> None:
+    """Raises a TypeError if the entries are complex: `what` would lose their imaginary parts, or branch on them."""
+    if array.dtype.kind == "c":
+        raise TypeError(f"{what} needs float64 entries, got {array.dtype}.")
 
 
 def expect_instance(value: Any, cls: type, where: str) -> None:

@@ -8,17 +8,22 @@ import pytest
 
 from merganser import analysis, framework
 from merganser.framework import (
+    AbstractValue,
     BasicVector,
     BasicVector_,
+    Context,
     Context_,
     DiagramBuilder,
     DiagramBuilder_,
+    LeafContext_,
     LeafSystem,
     LeafSystem_,
+    System,
     System_,
     SystemScalarConverter,
     TemplateSystem,
     Value,
+    VectorBase_,
     VectorSystem_,
     primitives,
 )
@@ -101,6 +106,58 @@ def test_instances_tell_their_scalar_type():
     assert isinstance(Value[BasicVector_[AutoDiffXd]]([1.0]).get_value(), BasicVector_[AutoDiffXd])
     linear = primitives.LinearSystem_[AutoDiffXd]([[1.0]])
     assert isinstance(linear, primitives.AffineSystem_[AutoDiffXd])
+
+
+def test_kinds_are_classes():
+    vector = BasicVector_[AutoDiffXd]
+    assert issubclass(Context_[AutoDiffXd], Context) and issubclass(LeafContext_[AutoDiffXd], Context_[AutoDiffXd])
+    assert issubclass(vector, VectorBase_[AutoDiffXd]) and not issubclass(vector, VectorBase_[Expression])
+    assert not issubclass(BasicVector, vector)
+
+    class Named(vector):
+        def __init__(self, value):
+            super().__init__([value, 0.0])
+
+    assert issubclass(Named, vector) and issubclass(Named, VectorBase_[AutoDiffXd]) and type(Named) is type
+    assert not issubclass(Named, BasicVector_[Expression]) and Named(1.0).size() == 2
+    assert copy.deepcopy(vector) is vector
+    with pytest.raises(TypeError, match=r"BasicVector_\[AutoDiffXd\] cannot be pickled by itself"):
+        pickle.dumps(vector)
+
+
+def test_what_functions_of_a_kind_return_is_of_the_kind():
+    X = rotations.RigidTransform_[AutoDiffXd]
+    assert isinstance(X.Identity(), X)
+    assert isinstance(rotations.RigidTransform.cast[AutoDiffXd](rotations.RigidTransform()), X)
+    assert isinstance(rotations.RotationMatrix_[AutoDiffXd].MakeXRotation(0.5), rotations.RotationMatrix_[AutoDiffXd])
+
+
+def test_methods_take_scalar_types_without_an_object_too():
+    gain = primitives.Gain(2.0, 1)
+    converted = System.ToScalarType[AutoDiffXd](gain)
+    assert isinstance(converted, primitives.Gain_[AutoDiffXd])
+    assert primitives.Gain_[AutoDiffXd].ToScalarTypeMaybe[float](converted) is not None
+    assert SystemScalarConverter.IsConvertible[AutoDiffXd, float](gain.get_system_scalar_converter())
+
+
+def test_boxes_know_by_type_what_is_in_them():
+    assert isinstance(Value[object](3), Value[object]) and not isinstance(Value(3.0), Value[object])
+    assert isinstance(AbstractValue.Make(3.0), Value[float]) and not isinstance(Value("a"), Value[float])
+    X = rotations.RigidTransform_[AutoDiffXd]()
+    assert isinstance(AbstractValue.Make(X), Value[rotations.RigidTransform_[AutoDiffXd]])
+    assert isinstance(Value([X]), Value[list[rotations.RigidTransform]])
+    assert not isinstance(Value([1]), Value[list[str]])
+    assert Value[rotations.RigidTransform](p=[1, 2, 3]).get_value().translation()[2] == 3.0
+    assert Value[list[rotations.RigidTransform]]().get_value() == [] and Value[float] is Value[float]
+    assert issubclass(Value[float], AbstractValue) and repr(Value[float]) == "Value[float]"
+
+
+def test_texts_name_the_scalar_type():
+    assert repr(BasicVector_[AutoDiffXd]([1.0])) == "BasicVector_[AutoDiffXd]([<AutoDiffXd 1.0 nderiv=0>])"
+    assert (repr(BasicVector([1.0])), str(BasicVector([1.0, 2.5]))) == ("BasicVector([1.0])", "[1.0, 2.5]")
+    text = repr(rotations.RigidTransform_[AutoDiffXd]())
+    assert text.startswith("RigidTransform_[AutoDiffXd](\n  R=RotationMatrix_[AutoDiffXd]([")
+    assert repr(rotations.RollPitchYaw_[Expression](Variable("x"), 0, 1)).startswith("RollPitchYaw_[Expression](roll=<")
 
 
 def test_vectors_of_a_users_class_keep_it():
