@@ -8,12 +8,16 @@ from __future__ import annotations
 
 __all__ = [
     "SYMBOLS",
+    "Bound",
+    "ForAll",
     "IfThenElse",
     "IsNan",
     "Maximum",
     "Minimum",
+    "PositiveSemidefinite",
     "Symbol",
     "is_number",
+    "is_uninterpreted",
     "is_zero",
     "new_symbol",
     "number",
@@ -110,6 +114,43 @@ class IsNan(sympy.logic.boolalg.BooleanFunction):
     @classmethod
     def eval(cls, argument: sympy.Expr) -> Any:
         return sympy.S(argument is sympy.nan) if argument.is_Number else None
+
+
+class Bound(sympy.Dummy):
+    """A symbol inside of the formula that it is bound by; it is not free there, nor replaced by substitutions."""
+
+    __slots__ = ("variable",)
+    variable: Any
+
+    @staticmethod
+    def of(symbol: Symbol) -> Bound:
+        """The bound symbol that stands for a variable."""
+        bound = Bound(symbol.name, dummy_index=symbol.dummy_index, real=True)
+        bound.variable = symbol.variable
+        return bound
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return Bound.of, (self.variable._node,)
+
+
+class ForAll(sympy.logic.boolalg.BooleanFunction):
+    """Whether a condition (the first argument) holds whatever the values of bound symbols (the others)."""
+
+
+class PositiveSemidefinite(sympy.logic.boolalg.BooleanFunction):
+    """Whether a symmetric matrix, its size and then its entries row by row, has no negative eigenvalue."""
+
+    def matrix(self, entry: Any) -> Any:
+        """The matrix, a function being applied to each of its entries."""
+        size, entries = int(self.args[0]), self.args[1:]
+        result = np.empty((size, size), dtype=object)
+        result.ravel()[:] = [entry(each) for each in entries]
+        return result
+
+
+def is_uninterpreted(node: Any) -> bool:
+    """Whether a tree is a function of which only the name is known."""
+    return isinstance(node, sympy.core.function.AppliedUndef)
 
 
 def is_number(value: Any) -> bool:

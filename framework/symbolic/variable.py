@@ -99,7 +99,7 @@ class Variable(Term):
         return self.get_name()
 
     def __repr__(self) -> str:
-        return f"Variable('{self}', {self._type.name.capitalize()})"
+        return f"Variable('{self}', {self._type.name.replace('_', ' ').title()})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickled, (self.get_name(), self._type, self.get_id())
