@@ -56,8 +56,7 @@ def ApplySimulatorConfig(config: SimulatorConfig, simulator: Simulator) -> None:
             integrator.set_target_accuracy(config.accuracy)
     simulator.get_mutable_context().SetTime(config.start_time)
     simulator.set_target_realtime_rate(config.target_realtime_rate)
-    simulator.set_publish_at_initialization(config.publish_every_time_step)
-    simulator.set_publish_every_time_step(config.publish_every_time_step)
+    simulator._publishes_at_initialization = simulator._publishes_every_step = config.publish_every_time_step
     simulator.set_use_native_plan(config.use_native_plan)
 
 

@@ -24,10 +24,11 @@ def warn_deprecated(message: str, stacklevel: int = 2) -> None:
     warnings.warn(message, DrakeDeprecationWarning, stacklevel=stacklevel + 1)
 
 
-def deprecated_method(instead: str, until: str) -> Callable[[_Function], _Function]:
+def deprecated_method(name: str, instead: str, until: str) -> Callable[[_Function], _Function]:
     """Makes a method warn when it is called.
 
     Args:
+        name: what the warning calls it: Class.Method.
         instead: what to use, as a sentence.
         until: the date, YYYY-MM-DD, from which pydrake may not have it.
     """
@@ -35,9 +36,11 @@ def deprecated_method(instead: str, until: str) -> Callable[[_Function], _Functi
     def decorate(function: _Function) -> _Function:
         @functools.wraps(function)
         def warn(*args: Any, **kwargs: Any) -> Any:
-            warn_deprecated(f"{function.__qualname__}() is deprecated, and leaves pydrake after {until}. {instead}")
+            warn_deprecated(f"{name}() is deprecated, and leaves pydrake after {until}. {instead}")
             return function(*args, **kwargs)
 
+        warn.__name__ = name.rpartition(".")[2]
+        warn.__qualname__ = name
         return warn  # type: ignore[return-value]
 
     return decorate

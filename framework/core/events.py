@@ -10,6 +10,8 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from merganser.framework.core.enumeration import Enumeration
+
 if TYPE_CHECKING:
     from merganser.framework.core.native_code import ContextualCode, NativeCode
     from merganser.framework.core.system import System
@@ -30,7 +32,7 @@ __all__ = [
 ]
 
 
-class TriggerType(enum.Enum):
+class TriggerType(Enumeration):
     """What made an event happen."""
 
     kUnknown = 0
@@ -60,6 +62,8 @@ class EventStatus:
         kSucceeded = 1
         kReachedTermination = 2
         kFailed = 3
+
+        __str__ = enum.Enum.__str__
 
     kDidNothing = Severity.kDidNothing
     kSucceeded = Severity.kSucceeded

@@ -5,7 +5,6 @@ The generator is the 32-bit Mersenne Twister (Matsumoto and Nishimura, 1998), se
 
 from __future__ import annotations
 
-import enum
 import functools
 import math
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.random.bit_generator import ISeedSequence
 from numpy.typing import NDArray
 
+from merganser.framework.core.enumeration import Enumeration
 from merganser.framework.core.native_function import native
 from merganser.framework.core.system_base import SystemBase
 from merganser.framework.core.values import AbstractValue
@@ -41,7 +41,7 @@ _BELOW_ONE = math.nextafter(1.0, 0.0)
 _NUM_WORDS = 624
 
 
-class RandomDistribution(enum.Enum):
+class RandomDistribution(Enumeration):
     """Distributions of random inputs."""
 
     kUniform = 0

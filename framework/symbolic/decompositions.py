@@ -80,6 +80,7 @@ def DecomposeLinearExpressions(expressions: npt.ArrayLike, vars: npt.ArrayLike) 
     return M
 
 
+@also_named(expressions="e")
 def ExtractVariablesFromExpression(e: Any) -> tuple[npt.NDArray[Any], dict[int, int]]:
     """The variables of an expression, or of an array of them, and the place of each by its number.
 

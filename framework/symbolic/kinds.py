@@ -4,11 +4,11 @@ from __future__ import annotations
 
 __all__ = ["ExpressionKind", "FormulaKind", "expression_kind", "formula_kind", "taken_apart"]
 
-import enum
 import functools
 import operator
 from typing import Any
 
+from merganser.framework.core.enumeration import Enumeration
 from merganser.framework.symbolic._sympy import sympy
 from merganser.framework.symbolic.nodes import (
     ForAll,
@@ -22,7 +22,7 @@ from merganser.framework.symbolic.nodes import (
 )
 
 
-class ExpressionKind(enum.Enum):
+class ExpressionKind(Enumeration):
     """What an expression is at its top."""
 
     Constant = 0
@@ -54,7 +54,7 @@ class ExpressionKind(enum.Enum):
     UninterpretedFunction = 26
 
 
-class FormulaKind(enum.Enum):
+class FormulaKind(Enumeration):
     """What a formula is at its top."""
 
     False_ = 0

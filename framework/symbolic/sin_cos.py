@@ -11,11 +11,11 @@ from __future__ import annotations
 
 __all__ = ["SinCos", "SinCosSubstitutionType", "substitute_sin_cos"]
 
-import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from merganser.framework.core.enumeration import Enumeration
 from merganser.framework.symbolic._sympy import sympy
 from merganser.framework.symbolic.nodes import IfThenElse, Symbol
 from merganser.framework.symbolic.trees import postorder, printable, rebuilt, symbols_of
@@ -24,7 +24,7 @@ from merganser.framework.symbolic.variable import Variable
 _ZERO, _ONE = sympy.S.Zero, sympy.S.One
 
 
-class SinCosSubstitutionType(enum.Enum):
+class SinCosSubstitutionType(Enumeration):
     """Of which angle a SinCos has the sine and the cosine."""
 
     kAngle = 0

@@ -14,17 +14,17 @@ __all__ = [
     "Variable",
 ]
 
-from enum import Enum
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from merganser.framework.core.enumeration import Enumeration
 from merganser.framework.symbolic.expression import Term
 from merganser.framework.symbolic.nodes import SYMBOLS, Symbol, new_symbol
 
 
-class VariableType(Enum):
+class VariableType(Enumeration):
     """What values a variable takes. Evaluation does not enforce it."""
 
     CONTINUOUS = 0

@@ -40,6 +40,7 @@ from merganser.multibody.tree.rigid_body import RigidBody
 
 __all__ = [
     "BallRpyJoint_",
+    "Body_",
     "DoorHinge_",
     "FixedOffsetFrame_",
     "ForceElement_",
@@ -101,7 +102,7 @@ QuaternionFloatingJoint_ = ValueTemplate(QuaternionFloatingJoint, _of_plant)
 RevoluteJoint_ = ValueTemplate(RevoluteJoint, _of_plant)
 RevoluteSpring_ = ValueTemplate(RevoluteSpring, _of_plant)
 RigidBodyFrame_ = ValueTemplate(RigidBodyFrame, _of_plant)
-RigidBody_ = ValueTemplate(RigidBody, _of_plant)
+RigidBody_ = Body_ = ValueTemplate(RigidBody, _of_plant)
 RpyFloatingJoint_ = ValueTemplate(RpyFloatingJoint, _of_plant)
 ScrewJoint_ = ValueTemplate(ScrewJoint, _of_plant)
 UniformGravityFieldElement_ = ValueTemplate(UniformGravityFieldElement, _of_plant)
