@@ -74,7 +74,7 @@ def ExtractSimulatorConfig(simulator: Simulator) -> SimulatorConfig:
         max_step_size=integrator.get_maximum_step_size(),
         accuracy=integrator.get_accuracy_in_use() if can_control else 0.0,
         use_error_control=not integrator.get_fixed_step_mode(),
-        start_time=simulator.get_context().get_time(),
+        start_time=simulator.get_context().get_time().real,  # without derivatives
         target_realtime_rate=simulator.get_target_realtime_rate(),
         publish_every_time_step=simulator.get_publish_every_time_step(),
         use_native_plan=simulator.get_use_native_plan(),

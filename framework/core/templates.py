@@ -176,7 +176,8 @@ class ValueTemplate(Template):
 
     Args:
         cls: the class.
-        scalar_of: called with an object of the class; returns its scalar type. By default every object is of any.
+        scalar_of: called with an object of the class; returns its scalar type, or None if it holds no scalars, and so
+            is of any type. By default every object is of any.
         made_of: called with an object of the class and a scalar type; returns the object with its scalars cast to
             that type. By default the object as it is.
         scalars: called without arguments; returns the scalar types.
@@ -224,9 +225,10 @@ class Kind(type):
         return thing if cls._kind_made_of is None else cls._kind_made_of(thing, cls._kind_scalar)
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, cls._kind_of) and (
-            cls._kind_scalar_of is None or cls._kind_scalar_of(instance) is cls._kind_scalar
-        )
+        if not isinstance(instance, cls._kind_of):
+            return False
+        scalar = None if cls._kind_scalar_of is None else cls._kind_scalar_of(instance)
+        return scalar is None or scalar is cls._kind_scalar or issubclass(type(instance), cls)
 
     def __subclasscheck__(cls, subclass: type[Any]) -> bool:
         if isinstance(subclass, Kind):

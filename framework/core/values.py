@@ -136,9 +136,9 @@ class BasicVector(VectorBase):
         if array.dtype != object and array.dtype != np.complex128:
             _require_numbers(array, np.dtype(np.complex128))
             array = array.astype(np.float64)
-        self._values = np.atleast_1d(array)
-        if self._values.ndim != 1:
-            raise ValueError(f"A BasicVector takes a one-dimensional array; got shape {array.shape}.")
+        if array.ndim > 1 and array.size != max(array.shape):
+            raise ValueError(f"A BasicVector takes a vector, a column or a row; got shape {array.shape}.")
+        self._values = array.reshape(-1)
 
     def _get(self) -> Array:
         return self._values

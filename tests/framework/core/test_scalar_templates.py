@@ -26,6 +26,7 @@ from merganser.framework import (
     VectorBase_,
     VectorSystem_,
     primitives,
+    trajectories,
 )
 from merganser.framework import math as rotations
 from merganser.framework.autodiff import AutoDiffXd, ExtractGradient, ExtractValue, InitializeAutoDiff
@@ -130,6 +131,31 @@ def test_what_functions_of_a_kind_return_is_of_the_kind():
     assert isinstance(X.Identity(), X)
     assert isinstance(rotations.RigidTransform.cast[AutoDiffXd](rotations.RigidTransform()), X)
     assert isinstance(rotations.RotationMatrix_[AutoDiffXd].MakeXRotation(0.5), rotations.RotationMatrix_[AutoDiffXd])
+
+
+def test_what_holds_no_scalars_is_of_every_kind_and_what_holds_some_is_not():
+    nothing = primitives.Gain(1.0, 1)
+    assert isinstance(nothing.AllocateDiscreteVariables(), framework.DiscreteValues_[AutoDiffXd])
+    assert not isinstance(nothing.AllocateOutput(), framework.SystemOutput_[AutoDiffXd])
+    assert isinstance(nothing.ToAutoDiffXd().AllocateOutput(), framework.SystemOutput_[AutoDiffXd])
+
+    class Nowhere(trajectories.Trajectory_[AutoDiffXd]):
+        def value(self, t):
+            return np.array([[AutoDiffXd(0.0)]])
+
+    assert isinstance(Nowhere(), trajectories.Trajectory_[AutoDiffXd])
+    assert not isinstance(Nowhere(), trajectories.Trajectory_[Expression])
+    ramp = trajectories.PiecewisePolynomial.FirstOrderHold([0.0, 1.0], [[0.0, 1.0]])
+    assert not isinstance(ramp.MakeDerivative(), trajectories.Trajectory_[AutoDiffXd])
+
+
+def test_rotation_of_constant_expressions_has_an_angle_and_an_axis_and_one_of_variables_has_not():
+    R = rotations.RotationMatrix.cast[Expression](rotations.RotationMatrix.MakeYRotation(0.5))
+    turn = R.ToAngleAxis()
+    assert float(turn.angle().Evaluate()) == pytest.approx(0.5)
+    R = rotations.RotationMatrix_[Expression](rotations.RollPitchYaw_[Expression](0.0, Variable("p"), 0.0))
+    with pytest.raises(TypeError, match="depends on numerical values"):
+        R.ToAngleAxis()
 
 
 def test_methods_take_scalar_types_without_an_object_too():
