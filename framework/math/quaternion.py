@@ -220,6 +220,10 @@ class Quaternion:
         w, x, y, z = self._wxyz.tolist()
         return f"{class_name('Quaternion', self._wxyz)}(w={w!r}, x={x!r}, y={y!r}, z={z!r})"
 
+    def __str__(self) -> str:
+        w, x, y, z = self._wxyz.tolist()
+        return f"{class_name('Quaternion', self._wxyz)}(w={w}, x={x}, y={y}, z={z})"
+
     def __copy__(self) -> Quaternion:
         return Quaternion._from_array(self._wxyz)
 

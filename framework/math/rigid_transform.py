@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.core.scalars import class_name
+from merganser.framework.core.scalars import class_name, scalar_of_array
 from merganser.framework.core.templates import ScalarMethod
 from merganser.framework.math._comparisons import all_equal, all_hold, largest_difference
 from merganser.framework.math._rotation_formulas import ORTHONORMALITY_TOLERANCE
@@ -154,7 +154,7 @@ class RigidTransform:
         X_AB = np.zeros((4, 4), dtype=self._R_AB.dtype)
         X_AB[:3, :3] = self._R_AB
         X_AB[:3, 3] = self._p_AoBo_A
-        X_AB[3, 3] = 1.0
+        X_AB[3] = _LAST_ROW if X_AB.dtype != object else cast_entries(_LAST_ROW, scalar_of_array(X_AB[:3]))
         return X_AB
 
     def GetAsIsometry3(self) -> Isometry3:

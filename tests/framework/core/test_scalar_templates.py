@@ -158,6 +158,14 @@ def test_rotation_of_constant_expressions_has_an_angle_and_an_axis_and_one_of_va
         R.ToAngleAxis()
 
 
+@pytest.mark.parametrize("T", SCALARS)
+def test_homogeneous_matrices_are_of_one_scalar_type_and_go_back(T):
+    X = rotations.Isometry3_[T](rotations.RotationMatrix.MakeZRotation(0.5).matrix(), [1.0, 2.0, 3.0])
+    again = rotations.Isometry3_[T](X.matrix())
+    for matrix in (X.matrix(), again.matrix(), rotations.RigidTransform_[T]().GetAsMatrix4()):
+        assert {type(entry) for entry in matrix.ravel().tolist()} == {T}
+
+
 def test_methods_take_scalar_types_without_an_object_too():
     gain = primitives.Gain(2.0, 1)
     converted = System.ToScalarType[AutoDiffXd](gain)
