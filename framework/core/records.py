@@ -26,7 +26,7 @@ def settings(cls: type[_Record]) -> type[_Record]:
             setattr(cls, field.name, _Field(field.name))
     if cls.__hash__ is None:
         cls.__hash__ = _hash_of_type  # type: ignore[method-assign]
-    if cls.__setattr__ is object.__setattr__:
+    if cls.__setattr__ is object.__setattr__ and "__slots__" not in vars(cls):
         cls.__setattr__ = _set_known  # type: ignore[method-assign]
     return cls
 
@@ -62,7 +62,7 @@ def copyable(cls: type[_Record]) -> type[_Record]:
 
 
 class _Field:
-    """A field without a plain default: of the class this object, of a record its value."""
+    """A field without a plain default, at its class; a record's own values come first."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -70,13 +70,7 @@ class _Field:
     def __get__(self, record: Any, owner: Any = None) -> Any:
         if record is None:
             return self
-        try:
-            return vars(record)[self._name]
-        except KeyError:
-            raise AttributeError(f"{type(record).__name__} has no value of '{self._name}' yet.") from None
-
-    def __set__(self, record: Any, value: Any) -> None:
-        vars(record)[self._name] = value
+        raise AttributeError(f"{type(record).__name__} has no value of '{self._name}' yet.")
 
     def __repr__(self) -> str:
         return f"<field '{self._name}'>"
@@ -87,7 +81,7 @@ def _hash_of_type(record: object) -> int:
 
 
 def _set_known(record: Any, name: str, value: Any) -> None:
-    if not name.startswith("_") and not hasattr(type(record), name):
+    if name not in record.__dict__ and name[:1] != "_" and not hasattr(type(record), name):
         names = [field.name for field in dataclasses.fields(record)]
         raise AttributeError(f"{type(record).__name__} has no attribute '{name}'. {nearest_names(name, names)}")
     object.__setattr__(record, name, value)

@@ -39,8 +39,13 @@ class Reading:
 
     @staticmethod
     def sample(generator: RandomGenerator) -> Reading:
-        """What is random is drawn."""
-        return Reading(lambda x: x.Sample(generator), lambda x: x.Sample(generator))
+        """What is random is drawn; numbers that can have one value only have it without a draw."""
+
+        def drawn(x: Distribution) -> float:
+            value = x._only_value()
+            return x.Sample(generator) if value is None else value
+
+        return Reading(drawn, lambda x: np.array([drawn(each) for each in x._elements("Sample")]))
 
     @staticmethod
     def mean() -> Reading:

@@ -23,6 +23,7 @@ __all__ = [
     "number",
 ]
 
+import itertools
 import math
 from typing import Any
 from weakref import WeakValueDictionary
@@ -55,8 +56,20 @@ class Symbol(sympy.Dummy):
 SYMBOLS: WeakValueDictionary[int, Symbol] = WeakValueDictionary()
 
 
-def new_symbol(name: str, index: int | None = None) -> Symbol:
-    """A symbol for a real variable, with the next number unless one is given."""
+_NUMBERS = itertools.count(sympy.Dummy._base_dummy_index)  # of this process; those of others begin elsewhere
+_BITS_OF_NUMBERS = 56
+
+
+def new_symbol(name: str, rank: int, index: int | None = None) -> Symbol:
+    """A symbol for a real variable.
+
+    Args:
+        name: of the variable.
+        rank: symbols of lesser rank come before it in order.
+        index: by default the next number, for which the rank comes first.
+    """
+    if index is None:
+        index = rank << _BITS_OF_NUMBERS | next(_NUMBERS)
     symbol = Symbol(name, dummy_index=index, real=True)
     SYMBOLS[symbol.dummy_index] = symbol
     return symbol

@@ -59,7 +59,7 @@ class Variable(Term):
         self._setup(name, type, None)
 
     def _setup(self, name: str, type: VariableType, index: int | None) -> None:
-        self._node = new_symbol(name, index)
+        self._node = new_symbol(name, type.value, index)
         self._node.variable = self
         self._type = type
 
@@ -71,7 +71,7 @@ class Variable(Term):
         return self
 
     def get_id(self) -> int:
-        """The number of the variable, different for all variables."""
+        """The number of the variable, different for all variables; variables are in its order: by type, then by age."""
         return int(self._node.dummy_index)
 
     def get_name(self) -> str:

@@ -20,6 +20,7 @@ import numpy as np
 import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from merganser.framework.core.encoding import decode
 from merganser.framework.core.errors import nearest_names
 from merganser.framework.core.source_location import ParsingError, SourceLocation, located
 from merganser.framework.yaml import schemas
@@ -75,10 +76,10 @@ def yaml_load_typed(
         return reader.read(node, type(defaults) if schema is None else schema, _ROOT, defaults, is_root=True)
 
 
-def _read_file(path: Path) -> bytes:
+def _read_file(path: Path) -> str:
     if not path.is_file():
         raise ParsingError(SourceLocation(str(path)), "no such file.")
-    return path.read_bytes()
+    return decode(path.read_bytes())
 
 
 @dataclass

@@ -8,6 +8,8 @@ from typing import IO, Any
 
 import yaml
 
+from merganser.framework.core.encoding import decode
+
 __all__ = ["Dumper", "yaml_dump", "yaml_load", "yaml_load_data", "yaml_load_file"]
 
 
@@ -65,8 +67,7 @@ def yaml_load_file(filename: str | os.PathLike[str], *, private: bool = False) -
         OSError: it cannot be read.
         yaml.YAMLError: it is no YAML.
     """
-    with Path(filename).open(encoding="utf-8") as file:
-        return yaml_load_data(file, private=private)
+    return yaml_load_data(decode(Path(filename).read_bytes()), private=private)
 
 
 def yaml_load(*, data: str | None = None, filename: str | os.PathLike[str] | None = None, private: bool = False) -> Any:

@@ -78,10 +78,10 @@ class ShapeDescription:
 
 @dataclass(frozen=True)
 class FrictionDescription:
-    """Coulomb coefficients, dimensionless, static not below dynamic."""
+    """Coulomb coefficients, dimensionless, static not below dynamic; by default those of files that give none."""
 
-    static: float
-    dynamic: float
+    static: float = 1.0
+    dynamic: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class GeometryDescription:
         X_BG: pose of the geometry in its body.
         shape: what it is.
         rgba: diffuse colour, shape [4]; None leaves the colour to the viewer or the mesh.
-        friction: None for the plant's default.
+        friction: None for that of the scene graph's settings.
         contact: numbers by (group, name) of the proximity properties, SI.
         compliance: "rigid" or "compliant" for hydroelastic contact, else None.
     """

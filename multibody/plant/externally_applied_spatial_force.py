@@ -16,7 +16,7 @@ __all__ = ["ExternallyAppliedSpatialForce"]
 
 
 @settings
-@dataclasses.dataclass(eq=False)
+@dataclasses.dataclass(eq=False, slots=True)
 class ExternallyAppliedSpatialForce:
     """A spatial force on body B, applied at point Bq fixed to B.
 

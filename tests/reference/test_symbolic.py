@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import merganser.framework
 import merganser.framework.symbolic
 
 drake: Any = pytest.importorskip("pydrake.symbolic")
@@ -245,3 +246,16 @@ def test_random_polynomials_have_the_coefficients_of_pydrakes(seed: int) -> None
     assert {k for k, c in ours.items() if c} == {k for k, c in theirs.items() if c}
     scale = max(map(abs, theirs.values()), default=1.0)
     assert all(abs(ours[k] - c) < 1e-12 * scale for k, c in theirs.items() if c)
+
+
+def test_random_variables_are_drawn_in_the_same_order() -> None:
+    def drawn(module: Any, generator: Any) -> np.ndarray:
+        Type = module.Variable.Type
+        kinds = [Type.RANDOM_GAUSSIAN, Type.RANDOM_EXPONENTIAL, Type.RANDOM_UNIFORM, Type.RANDOM_GAUSSIAN]
+        g, e, u, h = (module.Variable(kind.name, kind) for kind in kinds)
+        return module.Evaluate(np.array([h, e, u + 0 * g, g - e * u]), {}, generator).ravel()
+
+    from pydrake.common import RandomGenerator as TheirGenerator
+
+    ours = drawn(merganser.framework.symbolic, merganser.framework.RandomGenerator(5))
+    np.testing.assert_allclose(ours, drawn(drake, TheirGenerator(5)), rtol=1e-15, atol=1e-15)

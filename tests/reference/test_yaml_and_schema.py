@@ -51,6 +51,10 @@ POSES = {
     ),
     "angle": lambda s: s.Transform(rotation=s.Rotation.AngleAxis(angle_deg=s.Uniform(0, 90), axis=[1, 2, 3])),
     "roll, pitch and yaw": lambda s: s.Transform(rotation=s.Rotation.Rpy(deg=s.UniformVector[3]([0, 1, 2], [9, 8, 7]))),
+    "in part of one value": lambda s: s.Transform(
+        translation=s.UniformVector[3]([1, 2, 3], [1, 4, 3]),
+        rotation=s.Rotation.Rpy(deg=s.UniformVector[3]([0, 1, 2], [0, 8, 2])),
+    ),
     "one": lambda s: s.Transform(base_frame="world", translation=[1, 2, 3], rotation=s.Rotation.Rpy(deg=[10, 20, 30])),
 }
 
