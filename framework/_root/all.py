@@ -28,7 +28,7 @@ from merganser.multibody.plant import *  # noqa: F403
 from merganser.multibody.tree import *  # noqa: F403
 
 if TYPE_CHECKING:
-    from merganser.framework.symbolic import *  # noqa: F403  # isort: skip
+    from merganser.framework.symbolic import *  # type: ignore[assignment]  # noqa: F403  # isort: skip
     from merganser.framework.math import *  # noqa: F403  # isort: skip
 
 _SYMBOLIC = (

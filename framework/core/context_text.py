@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from merganser.framework.core.scalars import number_text
@@ -19,7 +19,8 @@ def text_of_context(context: Context) -> str:
     if context.system._sys_subsystems() is None:
         return _with_title(context, "Context", _of_leaf(context))
     parts = [_with_title(context, "Context (of a Diagram)", _totals(context))]
-    parts += [text_of_context(child) for child in context._children if _has_values(child)]
+    children: list[Context] = context._children  # type: ignore[attr-defined]  # of the Context of a Diagram
+    parts += [text_of_context(child) for child in children if _has_values(child)]
     return "\n".join(parts)
 
 
@@ -65,7 +66,7 @@ def _of_leaf(context: Context) -> Iterator[str]:
             yield f"  {parameters.num_abstract_parameters()} abstract parameters"
 
 
-def _groups(groups: list[VectorBase], what: str, elements: str) -> Iterator[str]:
+def _groups(groups: Sequence[VectorBase], what: str, elements: str) -> Iterator[str]:
     if groups:
         yield f"  {len(groups)} {what} groups with"
     for group in groups:
@@ -80,7 +81,7 @@ def _numbers(vector: VectorBase) -> str:
     return " ".join(text.rjust(width) for text in texts)
 
 
-def _size(groups: list[VectorBase]) -> int:
+def _size(groups: Sequence[VectorBase]) -> int:
     return sum(group.size() for group in groups)
 
 

@@ -25,7 +25,7 @@ def settings(cls: type[_Record]) -> type[_Record]:
         if not hasattr(cls, field.name):
             setattr(cls, field.name, _Field(field.name))
     if cls.__hash__ is None:
-        cls.__hash__ = _hash_of_type  # type: ignore[method-assign]
+        cls.__hash__ = _hash_of_type
     if cls.__setattr__ is object.__setattr__ and "__slots__" not in vars(cls):
         cls.__setattr__ = _set_known  # type: ignore[method-assign]
     return cls
@@ -55,9 +55,10 @@ def copyable(cls: type[_Record]) -> type[_Record]:
         rest.insert(0, parameter.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD))
     else:
         rest.append(parameter)
-    del __init__.__wrapped__  # type: ignore[attr-defined]  # what inspects it is to see `other`
-    __init__.__signature__ = signature.replace(parameters=[first, *rest])  # type: ignore[attr-defined]
-    cls.__init__ = __init__  # type: ignore[misc]
+    made: Any = __init__
+    del made.__wrapped__  # what inspects it is to see `other`
+    made.__signature__ = signature.replace(parameters=[first, *rest])
+    cls.__init__ = made  # type: ignore[method-assign]
     return cls
 
 

@@ -237,10 +237,10 @@ class Kind(type):
 
 
 @functools.cache
-def _kind_type(metaclass: type[Any]) -> type[Kind]:
+def _kind_type(metaclass: Any) -> type[Kind]:
     """The metaclass of kinds of classes of a metaclass."""
     kind = Kind if metaclass is type else type("Kind", (Kind, metaclass), {})
-    copyreg.pickle(kind, _refuse_pickle)  # type: ignore[arg-type]
+    copyreg.pickle(kind, _refuse_pickle)
     return kind
 
 
@@ -256,7 +256,8 @@ def _new_kind(cls: type[Any], T: type[Any], scalar_of: Any, made_of: Any) -> Any
         "_kind_made_of": staticmethod(made_of) if made_of else None, "__slots__": (),
         "__module__": cls.__module__, "__qualname__": name, "__doc__": cls.__doc__,
     }  # fmt: skip
-    kind = _kind_type(type(cls))(name, (cls,), content)
+    metaclass: Any = type(cls)
+    kind = _kind_type(metaclass)(name, (cls,), content)
     for name in dir(cls) if made_of else ():
         if not name.startswith("__") and isinstance(inspect.getattr_static(cls, name), (staticmethod, classmethod)):
             setattr(kind, name, staticmethod(_casting(getattr(cls, name), kind)))

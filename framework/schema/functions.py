@@ -54,11 +54,11 @@ def ToDistributionVector(vec: Any) -> DistributionVector:
         case DistributionVector():
             return vec
         case Deterministic():
-            return DeterministicVectorX([vec.value])
+            return DeterministicVectorX(np.array([vec.value]))
         case Gaussian():
-            return GaussianVectorX([vec.mean], [vec.stddev])
+            return GaussianVectorX(np.array([vec.mean]), np.array([vec.stddev]))
         case Uniform():
-            return UniformVectorX([vec.min], [vec.max])
+            return UniformVectorX(np.array([vec.min]), np.array([vec.max]))
     try:
         return DeterministicVectorX(np.array(vec, dtype=np.float64).reshape(np.shape(vec) or (1,)))
     except (TypeError, ValueError):

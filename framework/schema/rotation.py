@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,10 @@ __all__ = ["Number", "Reading", "Rotation", "RotationKind", "Vector3"]
 
 # A number, and a vector of three, that may be random, as settings files say them.
 Number = float | Deterministic | Gaussian | Uniform | UniformDiscrete
-Vector3 = Annotated[NDArray[np.float64], 3] | DeterministicVector[3] | GaussianVector[3] | UniformVector[3]
+if TYPE_CHECKING:
+    Vector3 = Any
+else:
+    Vector3 = Annotated[NDArray[np.float64], 3] | DeterministicVector[3] | GaussianVector[3] | UniformVector[3]
 
 
 @dataclass(frozen=True)

@@ -180,7 +180,7 @@ def DecomposeL2NormExpression(
     if eigenvalues.min(initial=0.0) < -psd_tol or not (eigenvalues > psd_tol).any():
         return nothing
     A = _rows(Q / 2.0, eigenvalues, vectors, psd_tol)
-    b = np.linalg.lstsq(A.T, slope / 2.0, rcond=None)[0]
+    b = np.linalg.lstsq(A.T, slope / 2.0, rcond=None)[0].astype(np.float64)
     deviations = (A.T @ A - Q / 2.0, 2.0 * A.T @ b - slope, b @ b - constant)
     if max(np.abs(deviation).max() for deviation in deviations) > coefficient_tol:
         return nothing
@@ -243,7 +243,7 @@ def _lumps(root: Any, parameters: set[Any], memo: dict[Any, Any]) -> dict[Any, A
                 f"DecomposeLumpedParameters: {printable(node)} depends on parameters and on other variables, and is "
                 "neither a sum nor a product."
             )
-    return memo[root]  # type: ignore[no-any-return]
+    return memo[root]
 
 
 def _added(parts: list[dict[Any, Any]]) -> dict[Any, Any]:

@@ -111,7 +111,7 @@ def positive_semidefinite(m: npt.ArrayLike) -> Formula:
         raise TypeError(f"positive_semidefinite: expected a square matrix of expressions, got shape {matrix.shape}.")
     entries = np.array(nodes, dtype=object).reshape(matrix.shape)
     if any(entries[i, j] != entries[j, i] for i, j in np.ndindex(*matrix.shape)):
-        raise RuntimeError(f"positive_semidefinite: the matrix is not symmetric: {m}.")
+        raise RuntimeError(f"positive_semidefinite: the matrix is not symmetric: {matrix}.")
     return Formula._of(PositiveSemidefinite(sympy.Integer(len(matrix)), *nodes))
 
 

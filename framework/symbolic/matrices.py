@@ -119,7 +119,7 @@ def Substitute(m: Any, subst: Any, e: Any = None) -> Any:
 def Jacobian(f: npt.ArrayLike, vars: npt.ArrayLike) -> npt.NDArray[Any]:
     """Partial derivatives of a vector of expressions, or of Polynomials, shape [len(f), len(vars)]."""
     if any(isinstance(entry, Polynomial) for entry in np.ravel(np.asarray(f, dtype=object))):
-        return np.array([_polynomial(entry).Jacobian(vars) for entry in np.ravel(f)], dtype=object)
+        return np.array([_polynomial(entry).Jacobian(np.ravel(vars)) for entry in np.ravel(f)], dtype=object)
     rows = nodes_of(f, "Jacobian").ravel()
     result = np.empty((rows.size, np.size(vars)), dtype=object)
     for j, variable in enumerate(np.ravel(np.asarray(vars, dtype=object))):

@@ -200,7 +200,7 @@ class Polynomial:
         columns = np.asarray(indeterminates_values).shape[-1]
         A, b = np.zeros((columns, len(variables))), np.zeros(columns)
         for monomial, c in self._terms.items():
-            slopes, constants = DecomposeAffineExpressions([c], variables)
+            slopes, constants = DecomposeAffineExpressions(_objects([c]), variables)
             values = monomial.Evaluate(indeterminates, indeterminates_values)
             A += np.outer(values, slopes[0])
             b += values * constants[0]

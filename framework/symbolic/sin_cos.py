@@ -95,7 +95,8 @@ def _of_angle(angle: Any, pairs: Mapping[Symbol, SinCos]) -> tuple[Any, Any]:
 
 def _multiple(pair: SinCos, count: int, halves: int) -> tuple[Any, Any]:
     """Sine and cosine of a multiple of the angle, or of its half, of which the pair has sine and cosine."""
-    s, c = pair.s._node, pair.c._node
+    s: Any = pair.s._node
+    c: Any = pair.c._node
     steps, sine, cosine = abs(count), _ZERO, _ONE
     if halves == 2 and count % 2 == 0:  # of the whole angle
         square = 1 - 2 * s**2 if pair.type is SinCosSubstitutionType.kHalfAnglePreferSin else 2 * c**2 - 1

@@ -71,7 +71,7 @@ class _Generic:
         return f"<Generic {self._name}>"
 
 
-Dict = _Generic("Dict", lambda params: dict[params], 2)  # type: ignore[valid-type]
+Dict = _Generic("Dict", lambda params: dict[params], 2)  # type: ignore[misc, valid-type]
 List = _Generic("List", lambda params: list[params], 1)  # type: ignore[valid-type]
 Optional = _Generic("Optional", lambda params: typing.Optional[params[0]], 1)  # noqa: UP045
 Union = _Generic("Union", lambda params: typing.Union[params], None)  # noqa: UP007

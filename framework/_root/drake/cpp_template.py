@@ -20,7 +20,7 @@ Parameters = tuple[Any, ...]
 def get_or_init(scope: Any, name: str, template_cls: type[TemplateBase], *args: Any, **kwargs: Any) -> Any:
     """The template that a module or class has under a name; a new one, which it has from now on, if there is none."""
     if getattr(scope, name, None) is None:
-        setattr(scope, name, template_cls(name, *args, scope=scope, **kwargs))
+        setattr(scope, name, template_cls(name, *args, **{"scope": scope, **kwargs}))
     return getattr(scope, name)
 
 
@@ -132,7 +132,8 @@ class TemplateBase(abc.ABC):  # noqa: B024  users make objects of it, too
     @classmethod
     def define(cls, name: str, param_list: Iterable[Any], *args: Any, scope: Any = None, **kwargs: Any) -> Any:
         """Makes a family of a function that is called with a set of parameters and returns the one for it."""
-        template = cls(name, *args, scope=_calling_module() if scope is None else scope, **kwargs)
+        kwargs["scope"] = _calling_module() if scope is None else scope
+        template = cls(name, *args, **kwargs)
 
         def decorate(instantiation_func: Callable[[Any], Any]) -> TemplateBase:
             template.add_instantiations(instantiation_func, param_list)
