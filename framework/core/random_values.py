@@ -120,6 +120,8 @@ class RandomGenerator:
         return [state["key"], int(state["pos"]), self.spare.copy()]
 
     def _set_plain_state(self, state: Any, loading: Any) -> None:
+        if len(state) != 3:
+            raise ValueError("a generator has words, a position among them, and a spare number")
         words, position, spare = state
         if not (isinstance(words, np.ndarray) and words.dtype == np.uint32 and words.shape == (_NUM_WORDS,)):
             raise ValueError(f"a generator has {_NUM_WORDS} words of 32 bits")
