@@ -1,4 +1,7 @@
-"""Comparisons and choices that hold for scalars of any type: of expressions, they are formulas."""
+"""Comparisons and choices that hold for scalars of any type: of expressions, they are formulas.
+
+A formula is an object with methods `logical_and` and `if_then_else`; its class is not known here.
+"""
 
 from __future__ import annotations
 
@@ -27,20 +30,14 @@ def all_hold(conditions: Iterable[Any]) -> Any:
             formulas.append(condition)
         elif not condition:
             return False
-    if not formulas:
-        return True
-    from merganser.framework.symbolic import logical_and
-
-    return logical_and(*formulas)
+    return formulas[0].logical_and(*formulas[1:]) if formulas else True
 
 
 def choice(condition: Any, a: Any, b: Any) -> Any:
     """a where the condition holds, else b; if it is a formula, an expression."""
     if isinstance(condition, (bool, np.bool_)):
         return a if condition else b
-    from merganser.framework.symbolic import if_then_else
-
-    return if_then_else(condition, a, b)
+    return condition.if_then_else(a, b)
 
 
 def all_equal(A: Array, B: Array) -> Any:

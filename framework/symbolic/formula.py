@@ -87,6 +87,16 @@ class Formula:
         """The formula with e for the variable `var`; or with all of a dict {Variable: expression}, at once."""
         return Formula._of(substituted(self._node, replacements_of(var, e), {}))
 
+    def logical_and(self, *others: Formula) -> Formula:
+        """The formula that holds if this one and the others do; what math calls, which does not know the class."""
+        return logical_and(self, *others)
+
+    def if_then_else(self, e_then: Any, e_else: Any) -> Any:
+        """The expression that is one or the other; what math calls, which does not know the class."""
+        from merganser.framework.symbolic.functions import if_then_else
+
+        return if_then_else(self, e_then, e_else)
+
     def EqualTo(self, other: Formula) -> bool:
         """Whether both formulas have the same structure."""
         if not isinstance(other, Formula):

@@ -76,13 +76,13 @@ class ModuleShim:
     """
 
     def __init__(self, orig_module: types.ModuleType, handler: Callable[[str], Any]) -> None:
-        self.__dict__.update(_orig_module=orig_module, _handler=handler, __doc__=orig_module.__doc__)
+        self.__dict__.update(_orig_module=orig_module, _name_handler=handler, __doc__=orig_module.__doc__)
 
     def __getattr__(self, name: str) -> Any:
         module = self._orig_module
         if not hasattr(module, name):
             try:
-                setattr(module, name, self._handler(name))
+                setattr(module, name, self._name_handler(name))
             except AttributeError as error:
                 raise AttributeError(str(error) or f"module '{module.__name__}' has no attribute '{name}'") from None
         return getattr(module, name)
