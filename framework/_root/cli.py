@@ -5,7 +5,7 @@ python -m merganser simulate MODEL [--duration 5] [--time-step 0.001] [--fix-bas
 python -m merganser compile [TOPIC ...]
 python -m merganser run PROGRAM [ARGUMENT ...]
 python -m merganser run -m MODULE [ARGUMENT ...]
-python -m merganser check PROGRAM
+python -m merganser check PROGRAM [PROGRAM ...]
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     run = commands.add_parser("run", help="run a program written for pydrake with merganser in its place")
     run.add_argument("-m", dest="module", metavar="MODULE", help="a module, or the __main__ of a package, by its name")
     run.add_argument("program", metavar="PROGRAM", nargs="?", help=f"{_PROGRAM}, followed by its own arguments")
-    check = commands.add_parser("check", help="list what a program uses of pydrake that merganser lacks")
-    check.add_argument("program", metavar="PROGRAM", help=_PROGRAM)
+    check = commands.add_parser("check", help="list what programs use of pydrake that merganser lacks")
+    check.add_argument("programs", nargs="+", metavar="PROGRAM", help=_PROGRAM)
     given, of_program = _divided(list(sys.argv[1:] if arguments is None else arguments))
     options = parser.parse_args(given)
     if options.command == "run":
@@ -114,11 +114,14 @@ def _run(options: argparse.Namespace, arguments: list[str]) -> int:
 def _check(options: argparse.Namespace) -> int:
     from merganser.drake import missing_names
 
-    missing = missing_names(options.program)
-    for entry in missing:
-        print(entry)
-    print(f"{options.program}: {len(missing) or 'no'} name{'' if len(missing) == 1 else 's'} of pydrake missing")
-    return 1 if missing else 0
+    is_complete = True
+    for program in options.programs:
+        missing = missing_names(program)
+        for entry in missing:
+            print(entry)
+        print(f"{program}: {len(missing) or 'no'} name{'' if len(missing) == 1 else 's'} of pydrake missing")
+        is_complete = is_complete and not missing
+    return 0 if is_complete else 1
 
 
 def _info(options: argparse.Namespace) -> int:

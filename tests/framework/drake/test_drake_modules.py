@@ -263,6 +263,9 @@ def test_missing_names_are_listed_with_file_and_line(tmp_path: Path, monkeypatch
     assert done.returncode == 1
     assert done.stdout.splitlines()[0] == "program.py:6: pydrake.all.StartNothing (nor has pydrake 1.51)"
     assert re.fullmatch(r"program.py: \d names of pydrake missing", done.stdout.splitlines()[-1])
+    (tmp_path / "complete.py").write_text("from pydrake.math import sin\n")
+    done = run("-m", "merganser", "check", "program.py", "complete.py", folder=tmp_path)
+    assert done.returncode == 1 and done.stdout.splitlines()[-1] == "complete.py: no names of pydrake missing"
 
 
 def test_packages_beside_a_program_are_checked_too(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
