@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 
-from merganser.framework.core.records import hash_of_type
+from merganser.framework.core.records import settings
 
 __all__ = ["InitializeParams"]
 
 
+@settings
 @dataclasses.dataclass
 class InitializeParams:
     """Options of `Simulator.Initialize`.
@@ -17,7 +18,5 @@ class InitializeParams:
         suppress_initialization_events: whether to leave out initialization events, because the state in the
             context is already the one to start from.
     """
-
-    __hash__ = hash_of_type
 
     suppress_initialization_events: bool = False

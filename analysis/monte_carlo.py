@@ -21,6 +21,7 @@ from merganser.analysis.simulator import Simulator
 from merganser.analysis.study_file import StudyFile
 from merganser.framework import Context, RandomGenerator, System
 from merganser.framework.core.arguments import checked_size
+from merganser.framework.core.records import settings
 
 __all__ = ["FailedRun", "MonteCarloSimulation", "RandomSimulation", "RandomSimulationResult"]
 
@@ -28,6 +29,7 @@ MakeSimulator = Callable[[RandomGenerator], Simulator]
 Output = Callable[[System, Context], Any]
 
 
+@settings
 @dataclasses.dataclass(eq=False)
 class RandomSimulationResult:
     """What one run has given.

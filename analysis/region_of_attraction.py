@@ -6,6 +6,7 @@ V(x) = (x - x0)' P (x - x0) with A'P + P A = -I, A the Jacobian at x0, falls alo
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from merganser.analysis.detached_context import detached_context
 from merganser.framework import Context, InputPortSelection, OutputPortSelection, System
+from merganser.framework.core.records import settings
 from merganser.framework.primitives import Linearize
 
 __all__ = ["RegionOfAttraction", "RegionOfAttractionOptions"]
@@ -24,6 +26,8 @@ _BISECTIONS = 40
 _ROUNDS, _NARROWING = 12, 0.5  # of the search about the worst ray
 
 
+@settings
+@dataclasses.dataclass(kw_only=True, eq=False)
 class RegionOfAttractionOptions:
     """Options of `RegionOfAttraction`.
 
@@ -37,14 +41,13 @@ class RegionOfAttractionOptions:
         seed: of the random directions (ours).
     """
 
-    def __init__(self) -> None:
-        self.lyapunov_candidate: Any = 0.0
-        self.state_variables: Any = ()
-        self.use_implicit_dynamics = False
-        self.solver_id: Any = None
-        self.solver_options: Any = None
-        self.num_samples: int | None = None
-        self.seed = 0
+    lyapunov_candidate: Any = 0.0
+    state_variables: Any = ()
+    use_implicit_dynamics: bool = False
+    solver_id: Any = None
+    solver_options: Any = None
+    num_samples: int | None = None
+    seed: int = 0
 
 
 def RegionOfAttraction(system: System, context: Context, options: RegionOfAttractionOptions | None = None) -> Any:

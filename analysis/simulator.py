@@ -19,6 +19,7 @@ from merganser.analysis.witness_isolation import WitnessWatch
 from merganser.framework import Context, EventStatus, System
 from merganser.framework.core.arguments import checked_number
 from merganser.framework.core.checkpoint import Checkpoint
+from merganser.framework.core.deprecation import deprecated_method
 from merganser.framework.core.errors import note_place
 from merganser.framework.core.events import DID_ITS_WORK, EventKind, most_severe
 from merganser.framework.core.execution import NOTHING_BEGUN, execute
@@ -37,6 +38,7 @@ _MAX_STEP_SIZE = 0.1  # [s]
 
 _STEPS_BETWEEN_LOOKS = 64  # in Python, until it is asked again whether the compiled loop pays
 _LONGEST_REST = 64  # steps in Python before the plan is asked again
+_PUBLISH_FROM_SYSTEM = "Declare per-step or initialization publish events in the LeafSystem."
 _LOOP = LaterCode("merganser.analysis.plan.loop", "LOOP", "advance")
 
 # Why an advance ends, as long as nothing else has happened.
@@ -180,6 +182,7 @@ class Simulator:
         elapsed = wall_clock.perf_counter() - self._wall_start
         return (self._time() - self._time_start) / elapsed if elapsed > 0.0 else math.nan
 
+    @deprecated_method("Simulator.set_publish_every_time_step", _PUBLISH_FROM_SYSTEM, until="2026-06-01")
     def set_publish_every_time_step(self, publish: bool) -> None:
         """Whether to call forced publish events after every step."""
         self._publishes_every_step = publish
@@ -188,6 +191,7 @@ class Simulator:
         """Whether forced publish events are called after every step."""
         return self._publishes_every_step
 
+    @deprecated_method("Simulator.set_publish_at_initialization", _PUBLISH_FROM_SYSTEM, until="2026-06-01")
     def set_publish_at_initialization(self, publish: bool) -> None:
         """Whether to call forced publish events in `Initialize`."""
         self._publishes_at_initialization = publish

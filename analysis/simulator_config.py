@@ -7,11 +7,12 @@ import math
 
 from merganser.analysis.integration_schemes import ResetIntegratorFromFlags, scheme_of
 from merganser.analysis.simulator import Simulator
-from merganser.framework.core.records import hash_of_type
+from merganser.framework.core.records import settings
 
 __all__ = ["ApplySimulatorConfig", "ExtractSimulatorConfig", "SimulatorConfig"]
 
 
+@settings
 @dataclasses.dataclass(kw_only=True)
 class SimulatorConfig:
     """Settings of a Simulator and its integrator.
@@ -27,8 +28,6 @@ class SimulatorConfig:
         use_native_plan: whether steps may run compiled where that is possible (ours, not pydrake's).
     """
 
-    __hash__ = hash_of_type
-
     integration_scheme: str = "runge_kutta3"
     max_step_size: float = 0.1
     accuracy: float = 1e-4
@@ -36,7 +35,7 @@ class SimulatorConfig:
     start_time: float = 0.0
     target_realtime_rate: float = 0.0
     publish_every_time_step: bool = False
-    use_native_plan: bool = True
+    use_native_plan: bool = dataclasses.field(default=True, repr=False, metadata={"only_here": True})
 
 
 def ApplySimulatorConfig(config: SimulatorConfig, simulator: Simulator) -> None:
@@ -57,8 +56,7 @@ def ApplySimulatorConfig(config: SimulatorConfig, simulator: Simulator) -> None:
             integrator.set_target_accuracy(config.accuracy)
     simulator.get_mutable_context().SetTime(config.start_time)
     simulator.set_target_realtime_rate(config.target_realtime_rate)
-    simulator.set_publish_at_initialization(config.publish_every_time_step)
-    simulator.set_publish_every_time_step(config.publish_every_time_step)
+    simulator._publishes_at_initialization = simulator._publishes_every_step = config.publish_every_time_step
     simulator.set_use_native_plan(config.use_native_plan)
 
 
@@ -76,7 +74,7 @@ def ExtractSimulatorConfig(simulator: Simulator) -> SimulatorConfig:
         max_step_size=integrator.get_maximum_step_size(),
         accuracy=integrator.get_accuracy_in_use() if can_control else 0.0,
         use_error_control=not integrator.get_fixed_step_mode(),
-        start_time=simulator.get_context().get_time(),
+        start_time=simulator.get_context().get_time().real,  # without derivatives
         target_realtime_rate=simulator.get_target_realtime_rate(),
         publish_every_time_step=simulator.get_publish_every_time_step(),
         use_native_plan=simulator.get_use_native_plan(),

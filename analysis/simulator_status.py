@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import enum
 from typing import TYPE_CHECKING
+
+from merganser.framework.core.enumeration import Enumeration
 
 if TYPE_CHECKING:
     from merganser.framework import System
@@ -14,7 +15,7 @@ __all__ = ["SimulatorStatus"]
 class SimulatorStatus:
     """Where `AdvanceTo` or `Initialize` stopped, and why."""
 
-    class ReturnReason(enum.Enum):
+    class ReturnReason(Enumeration):
         """Why the simulator returned; kZenoBehavior, which pydrake has not: events come ever closer together."""
 
         kReachedBoundaryTime = 0

@@ -45,9 +45,10 @@ from merganser.framework.core.indices import (
 from merganser.framework.core.leaf_context import LeafContext
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.outputs import SystemOutput
+from merganser.framework.core.parallelism import Parallelism
 from merganser.framework.core.pickling import PickleSystem
 from merganser.framework.core.ports import InputPort, LeafOutputPort, OutputPort
-from merganser.framework.core.random_values import RandomDistribution, RandomGenerator
+from merganser.framework.core.random_values import CalcProbabilityDensity, RandomDistribution, RandomGenerator
 from merganser.framework.core.scalar_conversion import SystemScalarConverter
 from merganser.framework.core.scalar_templates import (
     BasicVector_,
@@ -104,6 +105,7 @@ __all__ = [
     "CacheEntry",
     "CacheEntryValue",
     "CacheIndex",
+    "CalcProbabilityDensity",
     "Context",
     "ContextBase",
     "Context_",
@@ -141,6 +143,7 @@ __all__ = [
     "OutputPortIndex",
     "OutputPortSelection",
     "OutputPort_",
+    "Parallelism",
     "Parameters",
     "Parameters_",
     "PeriodicEventData",

@@ -26,7 +26,7 @@ from merganser.geometry.materials import (
     HydroelasticContactRepresentation,
     MakePhongIllustrationProperties,
 )
-from merganser.geometry.memory_file import MemoryFile
+from merganser.geometry.memory_file import MemoryFile, Sha256
 from merganser.geometry.mesh_source import InMemoryMesh, MeshSource
 from merganser.geometry.meshes import (
     ConvertVolumeToSurfaceMesh,
@@ -217,6 +217,7 @@ __all__ = [
     "SceneGraphInspector",
     "SceneGraphInspector_",
     "SceneGraph_",
+    "Sha256",
     "Shape",
     "SignedDistancePair",
     "SignedDistancePair_",

@@ -26,6 +26,7 @@ from typing import Any, overload
 
 from numpy.typing import ArrayLike
 
+from merganser.framework.core.enumeration import Enumeration
 from merganser.geometry.properties import IllustrationProperties, ProximityProperties
 from merganser.geometry.rgba import Rgba
 
@@ -40,7 +41,7 @@ __all__ = [
 ]
 
 
-class HydroelasticContactRepresentation(enum.Enum):
+class HydroelasticContactRepresentation(Enumeration):
     """What the faces of contact surfaces are."""
 
     kTriangle = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import types
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,11 @@ class MemoryFile:
     """
 
     __slots__ = ("_contents", "_extension", "_filename_hint")
+    __fields__ = (  # for YAML
+        types.SimpleNamespace(name="contents", type=bytes),
+        types.SimpleNamespace(name="extension", type=str),
+        types.SimpleNamespace(name="filename_hint", type=str),
+    )
 
     def __init__(self, contents: str | bytes = b"", extension: str = "", filename_hint: str = "") -> None:
         if extension and not extension.startswith("."):

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from merganser.framework.core.records import hash_of_type
+from merganser.framework.core.records import settings
 from merganser.geometry.memory_file import MemoryFile
 
 __all__ = ["InMemoryMesh", "MeshSource"]
 
 
+@settings
 @dataclass(kw_only=True)
 class InMemoryMesh:
     """A mesh file in memory.
@@ -22,8 +23,6 @@ class InMemoryMesh:
         mesh_file: the file itself.
         supporting_files: files that it refers to, on disk or in memory, by the names that it uses.
     """
-
-    __hash__ = hash_of_type
 
     mesh_file: MemoryFile = field(default_factory=MemoryFile)
     supporting_files: dict[str, Path | MemoryFile] = field(default_factory=dict)

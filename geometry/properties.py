@@ -137,6 +137,13 @@ class GeometryProperties:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._groups}>"
 
+    def __str__(self) -> str:
+        return "\n".join(
+            line
+            for group, values in self._groups.items()
+            for line in (f"[{group}]", *(f"  {name}: {value!r}" for name, value in values.items()))
+        )
+
 
 class ProximityProperties(GeometryProperties):
     """How a geometry takes part in distance and contact queries; see `AddContactMaterial`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from typing import Any, overload
 
 import numpy as np
@@ -18,6 +19,7 @@ class Rgba:
     """
 
     __slots__ = ("_rgba",)
+    __fields__ = (types.SimpleNamespace(name="rgba", type=np.ndarray),)  # for YAML
 
     def __init__(self, r: float = 1.0, g: float = 1.0, b: float = 1.0, a: float = 1.0) -> None:
         self._rgba = _checked((r, g, b, a))
@@ -62,9 +64,7 @@ class Rgba:
         if "rgba" in kwargs:
             vector = np.asarray(kwargs["rgba"], dtype=np.float64).ravel()
             if vector.size not in (3, 4):
-                raise RuntimeError(
-                    f"Rgba.set() takes a vector of 3 or 4 elements; this one has {vector.size}."
-                )
+                raise RuntimeError(f"Rgba.set() takes a vector of 3 or 4 elements; this one has {vector.size}.")
             args, kwargs = tuple(vector), {}
         self._rgba = Rgba(*args, **kwargs)._rgba
 

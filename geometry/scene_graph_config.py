@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from merganser.framework.core.records import hash_of_type
+from merganser.framework.core.records import settings
 from merganser.geometry.coulomb_friction import CoulombFriction
 from merganser.geometry.materials import HydroelasticType
 from merganser.geometry.properties import ProximityProperties
@@ -32,6 +32,7 @@ _LIMITS: dict[str, tuple[Callable[[float], bool], str]] = {
 }
 
 
+@settings
 @dataclass(kw_only=True)
 class DefaultProximityProperties:
     """Values for proximity properties that a geometry does not have itself; None gives it none.
@@ -49,8 +50,6 @@ class DefaultProximityProperties:
         point_stiffness: stiffness of a point contact [N/m].
     """
 
-    __hash__ = hash_of_type
-
     compliance_type: str = "undefined"
     hydroelastic_modulus: float | None = 1e7
     resolution_hint: float | None = 0.02
@@ -63,6 +62,7 @@ class DefaultProximityProperties:
     point_stiffness: float | None = 1e6
 
 
+@settings
 @dataclass(kw_only=True)
 class SceneGraphConfig:
     """Settings of a SceneGraph; see `SceneGraph.set_config`.
@@ -70,8 +70,6 @@ class SceneGraphConfig:
     Attributes:
         default_proximity_properties: what geometries of the proximity role get in a Context.
     """
-
-    __hash__ = hash_of_type
 
     default_proximity_properties: DefaultProximityProperties = field(default_factory=DefaultProximityProperties)
 

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self, TypeVar, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from merganser.framework.core.scalars import number_text
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.geometry.memory_file import MemoryFile
 from merganser.geometry.mesh_source import InMemoryMesh, MeshSource
@@ -69,8 +70,12 @@ class Shape(abc.ABC):
         return hash((type(self), *self._arguments().values()))
 
     def __repr__(self) -> str:
-        arguments = ", ".join(f"{name}={value!r}" for name, value in self._arguments().items())
-        return f"{type(self).__name__}({arguments})"
+        arguments = (f"{name}={_text(value)}" for name, value in self._arguments().items())
+        return f"{type(self).__name__}({', '.join(arguments)})"
+
+
+def _text(argument: Any) -> str:
+    return number_text(argument) if isinstance(argument, float) else repr(argument)
 
 
 class _Primitive(Shape):

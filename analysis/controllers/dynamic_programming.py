@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.analysis.detached_context import selected_input_port
 from merganser.analysis.simulator import Simulator
 from merganser.framework import Context, InputPortSelection
-from merganser.framework.core.records import hash_of_type
+from merganser.framework.core.records import settings
 from merganser.framework.math import BarycentricMesh
 from merganser.framework.primitives import BarycentricMeshSystem
 
@@ -39,6 +39,7 @@ Array = NDArray[Any]
 CostFunction = Callable[[Context], float]
 
 
+@settings
 @dataclasses.dataclass
 class PeriodicBoundaryCondition:
     """A state variable, such as an angle, that is wrapped into [low, high).
@@ -49,13 +50,16 @@ class PeriodicBoundaryCondition:
         high: upper end, which means the same as `low`.
     """
 
-    __hash__ = hash_of_type
-
     state_index: int
     low: float
     high: float
 
 
+_Condition = PeriodicBoundaryCondition  # the class below has an attribute of the same name
+
+
+@settings
+@dataclasses.dataclass(kw_only=True, eq=False)
 class DynamicProgrammingOptions:
     """Options of the algorithms of dynamic programming.
 
@@ -69,15 +73,14 @@ class DynamicProgrammingOptions:
         assume_non_continuous_states_are_fixed: whether other state may be there; it is then taken to have no influence.
     """
 
-    PeriodicBoundaryCondition = PeriodicBoundaryCondition
+    PeriodicBoundaryCondition = _Condition
 
-    def __init__(self) -> None:
-        self.discount_factor = 1.0
-        self.periodic_boundary_conditions: list[PeriodicBoundaryCondition] = []
-        self.convergence_tol = 1e-4
-        self.visualization_callback: Callable[[int, BarycentricMesh, Array, Array], None] | None = None
-        self.input_port_index: Any = InputPortSelection.kUseFirstInputIfItExists
-        self.assume_non_continuous_states_are_fixed = False
+    discount_factor: float = 1.0
+    periodic_boundary_conditions: list[_Condition] = dataclasses.field(default_factory=list)
+    convergence_tol: float = 1e-4
+    visualization_callback: Callable[[int, BarycentricMesh, Array, Array], None] | None = None
+    input_port_index: Any = InputPortSelection.kUseFirstInputIfItExists
+    assume_non_continuous_states_are_fixed: bool = False
 
 
 def FittedValueIteration(

@@ -42,6 +42,7 @@ from merganser.analysis.simulator import Simulator
 from merganser.analysis.simulator_config import ApplySimulatorConfig, SimulatorConfig
 from merganser.framework import Context, InputPortSelection, LeafSystem, OutputPortSelection, System
 from merganser.framework import SystemScalarConverter as Converter
+from merganser.framework.core.records import settings
 from merganser.framework.primitives import AffineSystem, FirstOrderTaylorApproximation
 from merganser.framework.trajectories import DiscreteTimeTrajectory, PiecewisePolynomial, Trajectory
 
@@ -57,6 +58,7 @@ _LQR = "FiniteHorizonLinearQuadraticRegulator"
 _TIME_TOLERANCE = 1e-9  # of t0 and tf against the sample times of a discrete-time system, in periods
 
 
+@settings
 @dataclasses.dataclass(eq=False)
 class FiniteHorizonLinearQuadraticRegulatorOptions:
     """What may be left open in a finite-horizon problem.
@@ -84,6 +86,7 @@ class FiniteHorizonLinearQuadraticRegulatorOptions:
     ud: Trajectory | None = None
 
 
+@settings
 @dataclasses.dataclass(frozen=True, eq=False)
 class FiniteHorizonLinearQuadraticRegulatorResult:
     """The regulator u = u0 - K (x - x0) - k0 and the cost-to-go e'S e + 2 e'sx + s0 with e = x - x0.

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import enum
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from merganser.framework.core.enumeration import Enumeration
 
 __all__ = ["FullMatrix", "JacobianComputationScheme", "LinearAlgebra", "VelocityMatrix"]
 
 Array = NDArray[Any]
 
 
-class JacobianComputationScheme(enum.Enum):
+class JacobianComputationScheme(Enumeration):
     """How Jacobians are computed."""
 
     kForwardDifference = 1

@@ -2,7 +2,7 @@
 
 The names of merganser.framework.symbolic are among them where sympy is installed (extra `symbolic`). As sympy takes
 0.3 s to import, that only happens when one of them is asked for. Functions that both have (sin, sqrt, max, ...) are
-those of merganser.framework.math, which take floats, AutoDiffXd and Expression.
+those of merganser.framework.math, which take floats, AutoDiffXd and Expression; `Polynomial` is the symbolic one.
 """
 
 import importlib.util
@@ -16,7 +16,9 @@ from merganser.framework import *  # noqa: F403
 from merganser.framework.autodiff import *  # noqa: F403
 from merganser.framework.math import *  # noqa: F403
 from merganser.framework.primitives import *  # noqa: F403
+from merganser.framework.schema import *  # noqa: F403
 from merganser.framework.trajectories import *  # noqa: F403
+from merganser.framework.yaml import *  # noqa: F403
 from merganser.geometry import *  # noqa: F403
 from merganser.geometry.perception import *  # noqa: F403
 from merganser.geometry.sensors import *  # noqa: F403
@@ -29,17 +31,26 @@ from merganser.multibody.sensors import *  # noqa: F403
 from merganser.multibody.tree import *  # noqa: F403
 
 if TYPE_CHECKING:
-    from merganser.framework.symbolic import *  # noqa: F403  # isort: skip
+    from merganser.framework.symbolic import *  # type: ignore[assignment]  # noqa: F403  # isort: skip
     from merganser.framework.math import *  # noqa: F403  # isort: skip
 
 _SYMBOLIC = (
-    "DecomposeAffineExpressions", "DecomposeLinearExpressions", "Evaluate", "Expression", "Formula",
+    "CalcMonomialBasisOrderUpToOne", "CalcPolynomialWLowerTriangularPart", "DecomposeAffineExpression",
+    "DecomposeAffineExpressions", "DecomposeL2NormExpression", "DecomposeLinearExpressions",
+    "DecomposeLumpedParameters", "DecomposeQuadraticPolynomial", "Evaluate", "EvenDegreeMonomialBasis",
+    "Expression", "ExpressionKind", "ExtractVariablesFromExpression", "Formula", "FormulaKind",
     "GetVariableVector", "IsAffine", "Jacobian", "MakeMatrixBinaryVariable", "MakeMatrixBooleanVariable",
-    "MakeMatrixContinuousVariable", "MakeMatrixVariable", "MakeVectorBinaryVariable", "MakeVectorBooleanVariable",
-    "MakeVectorContinuousVariable", "MakeVectorVariable", "Substitute", "TaylorExpand", "ToLatex", "Variable",
-    "Variables", "if_then_else", "intersect", "logical_and", "logical_not", "logical_or",
+    "MakeMatrixContinuousVariable", "MakeMatrixVariable", "MakeVectorBinaryVariable",
+    "MakeVectorBooleanVariable", "MakeVectorContinuousVariable", "MakeVectorVariable", "Monomial",
+    "MonomialBasis", "OddDegreeMonomialBasis", "Polynomial", "RationalFunction", "ReplaceBilinearTerms",
+    "SinCos", "SinCosSubstitutionType", "Substitute", "SubstituteAndExpandCacheData",
+    "SubstituteStereographicProjection", "TaylorExpand", "ToLatex", "Variable", "Variables", "forall",
+    "from_sympy", "if_then_else", "intersect", "logical_and", "logical_not", "logical_or",
+    "positive_semidefinite", "to_sympy", "uninterpreted_function",
 )  # fmt: skip
 _has_sympy = importlib.util.find_spec("sympy") is not None
+if _has_sympy:
+    del Polynomial  # noqa: F821  of one variable, in trajectories; symbolic's is the one of this name
 
 __all__ = sorted({name for name in globals() if not name.startswith("_")} - {"TYPE_CHECKING", "Any", "importlib"})
 if _has_sympy:

@@ -3,14 +3,14 @@
 python -m merganser info MODEL
 python -m merganser simulate MODEL [--duration 5] [--time-step 0.001] [--fix-base] [--plot out.png]
 python -m merganser compile [TOPIC ...]
-python -m merganser run PROGRAM.py [ARGUMENT ...]
-python -m merganser check PROGRAM.py
+python -m merganser run PROGRAM [ARGUMENT ...]
+python -m merganser run -m MODULE [ARGUMENT ...]
+python -m merganser check PROGRAM [PROGRAM ...]
 """
 
 from __future__ import annotations
 
 import argparse
-import runpy
 import sys
 import time
 from collections.abc import Sequence
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
+_PROGRAM = "a file of Python, a folder with a __main__.py, or a notebook"
 _OFFSET = 0.3  # of every hinge from its default angle at the start of a simulation [rad]
 
 
@@ -44,16 +45,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     simulate.add_argument("--plot", metavar="FILE", help="save positions and energy over time as a picture")
     compile_ = commands.add_parser("compile", help="compile kernels beforehand, for images and classrooms")
     compile_.add_argument("topics", metavar="TOPIC", nargs="*", help=f"{', '.join(TOPICS)}; by default all")
-    for name, what in (
-        ("run", "run a program written for pydrake with merganser in its place"),
-        ("check", "list what a program uses of pydrake that merganser lacks"),
-    ):
-        command = commands.add_parser(name, help=what)
-        command.add_argument("program", metavar="PROGRAM.py")
-    commands.choices["run"].add_argument("arguments", metavar="ARGUMENT", nargs=argparse.REMAINDER)
-    options = parser.parse_args(arguments)
+    run = commands.add_parser("run", help="run a program written for pydrake with merganser in its place")
+    run.add_argument("-m", dest="module", metavar="MODULE", help="a module, or the __main__ of a package, by its name")
+    run.add_argument("program", metavar="PROGRAM", nargs="?", help=f"{_PROGRAM}, followed by its own arguments")
+    check = commands.add_parser("check", help="list what programs use of pydrake that merganser lacks")
+    check.add_argument("programs", nargs="+", metavar="PROGRAM", help=_PROGRAM)
+    given, of_program = _divided(list(sys.argv[1:] if arguments is None else arguments))
+    options = parser.parse_args(given)
     if options.command == "run":
-        return _run(options)
+        if not (options.program or options.module):
+            run.error("give a program, or -m and a module")
+        return _run(options, of_program)
     try:
         if options.command == "check":
             return _check(options)
@@ -74,28 +76,39 @@ def _compile(options: argparse.Namespace) -> int:
     return 0
 
 
-def _run(options: argparse.Namespace) -> int:
-    """Runs a program as Python does; what it raises is its own."""
-    import merganser.drake
+def _divided(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """Our arguments, and those of a program that is to be run."""
+    if arguments[:1] != ["run"]:
+        return arguments, []
+    end = 3 if arguments[1:2] == ["-m"] else 2
+    return arguments[:end], arguments[end:]
 
-    if not Path(options.program).is_file():
+
+def _run(options: argparse.Namespace, arguments: list[str]) -> int:
+    """Runs a program as Python does; what it raises is its own."""
+    from merganser.drake.running import run_module, run_program
+
+    if options.module:
+        run_module(options.module, arguments)
+    elif not Path(options.program).exists():
         print(f"error: there is no file '{options.program}'.", file=sys.stderr)
         return 1
-    merganser.drake.install(shadow=True)
-    sys.argv = [options.program, *options.arguments]
-    sys.path.insert(0, str(Path(options.program).resolve().parent))
-    runpy.run_path(options.program, run_name="__main__")
+    else:
+        run_program(options.program, arguments)
     return 0
 
 
 def _check(options: argparse.Namespace) -> int:
     from merganser.drake import missing_names
 
-    missing = missing_names(options.program)
-    for entry in missing:
-        print(f"{entry.file.name}:{entry.line}: {entry.name}")
-    print(f"{options.program}: {len(missing) or 'no'} name{'' if len(missing) == 1 else 's'} of pydrake missing")
-    return 1 if missing else 0
+    is_complete = True
+    for program in options.programs:
+        missing = missing_names(program)
+        for entry in missing:
+            print(entry)
+        print(f"{program}: {len(missing) or 'no'} name{'' if len(missing) == 1 else 's'} of pydrake missing")
+        is_complete = is_complete and not missing
+    return 0 if is_complete else 1
 
 
 def _info(options: argparse.Namespace) -> int:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.framework.core.arguments import bind_overload
 from merganser.framework.core.cache_control import CacheControl
 from merganser.framework.core.context_file import save_context
+from merganser.framework.core.context_text import text_of_context
 from merganser.framework.core.context_values import put_values, reduce_context, take_values
 from merganser.framework.core.dependencies import ACCURACY, ELSEWHERE, TIME, Q, V, Z
 from merganser.framework.core.derivatives import DerivativeEvaluator
@@ -583,3 +584,6 @@ class Context(CacheControl):
             f"{self._xc.size()} continuous, {len(self._discrete._items)} discrete groups, "
             f"{self._abstract_state.size()} abstract>"
         )
+
+    def __str__(self) -> str:
+        return text_of_context(self)

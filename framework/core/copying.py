@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from merganser.framework.core.templates import Kind, Template
+from merganser.framework.core.templates import Template
 
 if TYPE_CHECKING:
     from merganser.framework.core.system import System
@@ -157,7 +157,7 @@ class Way(enum.Enum):
     SCALAR = 5  # a copy; or a scalar, or an array of such
 
 
-_SHARED_TYPES = (type, types.ModuleType, types.CodeType, Shared, Template, Kind)
+_SHARED_TYPES = (type, types.ModuleType, types.CodeType, Shared, Template)
 _PLAIN_TYPES = (
     type(None), bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset, types.MethodType,
 )  # fmt: skip

@@ -35,10 +35,6 @@ class DynamicsMethods(SystemBase):
 
     # ------------------------------------------------------------------ implicit form
 
-    def implicit_time_derivatives_residual_size(self) -> int:
-        """Number of elements of the residual; the number of continuous states unless declared otherwise."""
-        return sum(system.implicit_time_derivatives_residual_size() for system in self._sys_subsystems() or ())
-
     def AllocateImplicitTimeDerivativesResidual(self) -> Array:
         """Returns room for a residual, shape [implicit_time_derivatives_residual_size]."""
         return np.full(self.implicit_time_derivatives_residual_size(), np.nan)

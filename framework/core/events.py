@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from merganser.framework.core.enumeration import Enumeration
+
 if TYPE_CHECKING:
     from merganser.framework.core.native_code import ContextualCode, NativeCode
     from merganser.framework.core.system import System
@@ -33,7 +35,7 @@ __all__ = [
 ]
 
 
-class TriggerType(enum.Enum):
+class TriggerType(Enumeration):
     """What made an event happen."""
 
     kUnknown = 0
@@ -63,6 +65,8 @@ class EventStatus:
         kSucceeded = 1
         kReachedTermination = 2
         kFailed = 3
+
+        __str__ = enum.Enum.__str__
 
     kDidNothing = Severity.kDidNothing
     kSucceeded = Severity.kSucceeded

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from merganser.framework.core.system import System
-from merganser.framework.core.system_base import SystemBase
 
 __all__ = ["GraphvizFragment", "GraphvizFragmentParams", "GraphvizMethods", "diagram_fragment"]
 
@@ -65,11 +64,19 @@ _Fragment: TypeAlias = GraphvizFragment
 _Params: TypeAlias = GraphvizFragmentParams
 
 
-class GraphvizMethods(SystemBase):
+class GraphvizMethods:
     """What every System can do to describe itself to Graphviz."""
 
     GraphvizFragment: TypeAlias = _Fragment
     GraphvizFragmentParams: TypeAlias = _Params
+
+    if TYPE_CHECKING:  # SystemBase has them
+        _sys_input_ports: list[Any]
+        _sys_output_ports: list[Any]
+
+        def get_name(self) -> str: ...
+        def GetSystemType(self) -> str: ...
+        def GetSystemPathname(self) -> str: ...
 
     def GetGraphvizString(self, max_depth: int | None = None, options: Mapping[str, str] | None = None) -> str:
         """Returns a Graphviz description of the system, for `dot`.

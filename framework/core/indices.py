@@ -6,6 +6,8 @@ import enum
 import operator
 from typing import Any, ClassVar, Self, SupportsIndex
 
+from merganser.framework.core.enumeration import Enumeration
+
 __all__ = [
     "AbstractParameterIndex",
     "AbstractStateIndex",
@@ -132,7 +134,7 @@ class DependencyTicket(TypedIndex):
     __slots__ = ()
 
 
-class PortDataType(enum.Enum):
+class PortDataType(Enumeration):
     """What a port carries: a vector of numbers or any Python value."""
 
     kVectorValued = 0
@@ -158,9 +160,13 @@ class InputPortSelection(enum.IntEnum):
     kNoInput = -1
     kUseFirstInputIfItExists = -2
 
+    __str__ = enum.Enum.__str__
+
 
 class OutputPortSelection(enum.IntEnum):
     """Which output port to linearize, where no index is given."""
 
     kNoOutput = -1
     kUseFirstOutputIfItExists = -2
+
+    __str__ = enum.Enum.__str__

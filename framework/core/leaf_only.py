@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from merganser.framework.core.cache import CacheEntry, ValueProducer
 from merganser.framework.core.dependencies import TicketMethods
 from merganser.framework.core.indices import DependencyTicket, PortDataType, UseDefaultName
 from merganser.framework.core.ports import InputPort
-from merganser.framework.core.system_base import SystemBase
 
 __all__ = ["LeafOnlyDeclarations"]
 
 _ALL_SOURCES = frozenset({TicketMethods.all_sources_ticket()})
 
 
-class LeafOnlyDeclarations(SystemBase):
+class LeafOnlyDeclarations:
     """Declarations that `LeafSystem` overrides.
 
     A Diagram consists of what its subsystems declare: it has no computations, and so no tickets, of its own.
     """
+
+    if TYPE_CHECKING:  # SystemBase has it
+
+        def GetSystemPathname(self) -> str: ...
 
     def DeclareInputPort(
         self,

@@ -55,11 +55,16 @@ def _of_vector(vector: VectorBase) -> type[Any]:
     return scalar_of_array(vector._get())
 
 
-def _of_groups(groups: DiscreteValues) -> type[Any]:
-    return _of_vector(groups._items[0]) if groups._items else float
+def _of_groups(groups: DiscreteValues) -> type[Any] | None:
+    return _of_vector(groups._items[0]) if groups._items else None
 
 
-def _of_state(state: State) -> type[Any]:
+def _of_output(output: SystemOutput) -> type[Any] | None:
+    vectors = (box.get_value() for box in output._values)
+    return next((_of_vector(vector) for vector in vectors if isinstance(vector, BasicVector)), None)
+
+
+def _of_state(state: State) -> type[Any] | None:
     continuous = state._continuous._vector
     return _of_vector(continuous) if continuous.size() else _of_groups(state._discrete)
 
@@ -102,6 +107,7 @@ ContinuousState_ = ValueTemplate(ContinuousState, lambda state: _of_vector(state
 DiscreteValues_ = ValueTemplate(DiscreteValues, _of_groups, _as_groups_of)
 State_ = ValueTemplate(State, _of_state)
 Parameters_ = ValueTemplate(Parameters, lambda parameters: _of_groups(parameters._numeric), _as_parameters_of)
+SystemOutput_ = ValueTemplate(SystemOutput, _of_output)
 Context_ = ValueTemplate(Context, _context_scalar)
 LeafContext_ = ValueTemplate(LeafContext, _context_scalar)
 InputPort_ = ValueTemplate(InputPort, _of_its_system)
@@ -114,5 +120,4 @@ Event_ = ValueTemplate(Event)
 PublishEvent_ = ValueTemplate(PublishEvent)
 DiscreteUpdateEvent_ = ValueTemplate(DiscreteUpdateEvent)
 UnrestrictedUpdateEvent_ = ValueTemplate(UnrestrictedUpdateEvent)
-SystemOutput_ = ValueTemplate(SystemOutput)
 SystemVisitor_ = ValueTemplate(SystemVisitor)

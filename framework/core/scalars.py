@@ -21,9 +21,11 @@ __all__ = [
     "cast",
     "cast_array",
     "checked_scalar",
+    "class_name",
     "dtype_of",
     "filled",
     "has_nan",
+    "number_text",
     "scalar_named",
     "scalar_of_array",
     "supported_scalars",
@@ -97,7 +99,7 @@ def cast(x: Any, T: Scalar) -> Any:
     if hasattr(x, "derivatives"):
         return T(x.value())
     if hasattr(x, "lift"):
-        return T(x.lift(x).Evaluate())
+        return T(x) if hasattr(T, "EvaluatePartial") else T(x.lift(x).Evaluate())
     raise TypeError(f"{x!r} is no scalar.")
 
 
@@ -130,6 +132,18 @@ def scalar_of_array(values: Array) -> Scalar:
         if _MODULES.get(name) == type(x).__module__:
             return type(x)
     return float
+
+
+def class_name(name: str, values: Array) -> str:
+    """The name of a class with the type of scalars, unless that is float: 'BasicVector_[AutoDiffXd]'."""
+    T = scalar_of_array(values)
+    return name if T is float else f"{name}_[{T.__name__}]"
+
+
+def number_text(x: Any) -> str:
+    """A number as short as possible: 1, 0.5, 1e-09; a scalar with derivatives by its value."""
+    value = x.value() if hasattr(x, "derivatives") else x
+    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 def has_nan(values: Array) -> bool:

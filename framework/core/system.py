@@ -17,8 +17,6 @@ from merganser.framework.core.difference_equations import DifferenceEquationMeth
 from merganser.framework.core.dynamics import DynamicsMethods
 from merganser.framework.core.events import EventKind, TriggerType
 from merganser.framework.core.execution import compute_updates, execute, raise_if_failed
-from merganser.framework.core.graphviz import GraphvizMethods
-from merganser.framework.core.leaf_only import LeafOnlyDeclarations
 from merganser.framework.core.outputs import OutputMethods
 from merganser.framework.core.ports import InputPort
 from merganser.framework.core.random_values import RandomContextMethods
@@ -42,8 +40,6 @@ class System(
     ConstraintMethods,
     RandomContextMethods,
     ScalarConversionMethods,
-    GraphvizMethods,
-    LeafOnlyDeclarations,
 ):
     """Something with input ports, output ports, state and parameters, whose values live in a Context.
 

@@ -16,9 +16,11 @@ from merganser.framework.core.diagram_context import make_context
 from merganser.framework.core.errors import name_owner, nearest_names
 from merganser.framework.core.events import DeclaredEvent, TriggerType
 from merganser.framework.core.garbage import garbage_waits
+from merganser.framework.core.graphviz import GraphvizMethods
 from merganser.framework.core.indices import UseDefaultName, kUseDefaultName
 from merganser.framework.core.layout import RootLayout
 from merganser.framework.core.leaf_context import LeafContext
+from merganser.framework.core.leaf_only import LeafOnlyDeclarations
 from merganser.framework.core.ports import InputPort
 from merganser.framework.core.scalars import dtype_of
 from merganser.framework.core.templates import generic_class
@@ -31,12 +33,12 @@ if TYPE_CHECKING:
 __all__ = ["SystemBase", "require_system"]
 
 
-class SystemBase(TicketMethods, abc.ABC):
+class SystemBase(GraphvizMethods, LeafOnlyDeclarations, TicketMethods, abc.ABC):
     """Something with a name, ports, tickets, and Contexts that have its values.
 
     Abstract, and the base of the classes that `System` is put together from, each of which says what a System can do
     in one respect: outputs.py, dynamics.py, difference_equations.py, constraints.py, random_values.py,
-    scalar_conversion.py, graphviz.py.
+    scalar_conversion.py.
     """
 
     _belongs_to_system: ClassVar[bool] = True  # see copying.py
@@ -289,6 +291,10 @@ class SystemBase(TicketMethods, abc.ABC):
         self.ValidateContext(context)
         return context
     # ------------------------------------------------------------------ numbers of values
+
+    def implicit_time_derivatives_residual_size(self) -> int:
+        """Number of elements of the residual; the number of continuous states unless declared otherwise."""
+        return sum(system.implicit_time_derivatives_residual_size() for system in self._sys_subsystems() or ())
 
     def num_continuous_states(self) -> int:
         """Number of continuous state variables."""

@@ -3,11 +3,14 @@
 There are two kinds. Of systems and builders, `Foo_[AutoDiffXd]` is a class derived from Foo and from the same
 instantiation of Foo's bases, so that one can derive from it, and isinstance tells a Gain_[AutoDiffXd] from a Gain.
 Everything else holds its numbers in an array and is of the scalar type that is in there: `BasicVector_[AutoDiffXd]` is
-called to make one, and knows by isinstance which are of its kind, but is no class.
+called to make one, and knows by isinstance which are of its kind; objects are of the class for floats.
 """
 
 from __future__ import annotations
 
+import copyreg
+import functools
+import inspect
 import types
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -65,19 +68,23 @@ class ScalarMethod:
         self.__doc__ = function.__doc__
 
     def __get__(self, instance: Any, owner: Any) -> Any:
-        return self if instance is None else _BoundScalarMethod(self._function, instance)
+        return self if instance is None else _BoundScalarMethod(self, instance)
+
+    def __getitem__(self, parameters: Any) -> Callable[..., Any]:
+        """The method for scalar types, as a function of an object: `System.ToScalarType[AutoDiffXd](system)`."""
+        given = parameters if isinstance(parameters, tuple) else (parameters,)
+        types_given = [T if isinstance(T, Template) else checked_scalar(T, self._function.__name__) for T in given]
+        return lambda instance, *args, **kwargs: self._function(instance, *types_given, *args, **kwargs)
 
 
 class _BoundScalarMethod:
-    def __init__(self, function: Callable[..., Any], instance: Any) -> None:
-        self._function = function
+    def __init__(self, method: ScalarMethod, instance: Any) -> None:
+        self._method = method
         self._instance = instance
-        self.__doc__ = function.__doc__
+        self.__doc__ = method.__doc__
 
     def __getitem__(self, parameters: Any) -> Callable[..., Any]:
-        given = parameters if isinstance(parameters, tuple) else (parameters,)
-        types_given = [T if isinstance(T, Template) else checked_scalar(T, self._function.__name__) for T in given]
-        return lambda *args, **kwargs: self._function(self._instance, *types_given, *args, **kwargs)
+        return functools.partial(self._method[parameters], self._instance)
 
 
 class Template:
@@ -174,7 +181,8 @@ class ValueTemplate(Template):
 
     Args:
         cls: the class.
-        scalar_of: called with an object of the class; returns its scalar type. By default every object is of any.
+        scalar_of: called with an object of the class; returns its scalar type, or None if it holds no scalars, and so
+            is of any type. By default every object is of any.
         made_of: called with an object of the class and a scalar type; returns the object with its scalars cast to
             that type. By default the object as it is.
         scalars: called without arguments; returns the scalar types.
@@ -193,52 +201,80 @@ class ValueTemplate(Template):
         self._made_of = made_of
 
     def _instantiate(self, T: type[Any]) -> Any:
-        return self._cls if T is float else Kind(self._cls, T, self._scalar_of, self._made_of)
+        return self._cls if T is float else _new_kind(self._cls, T, self._scalar_of, self._made_of)
 
 
-class Kind:
-    """Objects of one class whose scalars are of one type: `BasicVector_[AutoDiffXd]`."""
+class Kind(type):
+    """The class of objects of one class whose scalars are of one type: `BasicVector_[AutoDiffXd]`.
 
-    def __init__(self, cls: type[Any], T: type[Any], scalar_of: Any, made_of: Any) -> None:
-        self._cls = cls
-        self._scalar = T
-        self._scalar_of = scalar_of
-        self._made_of = made_of
-        self.__name__ = self.__qualname__ = f"{cls.__name__}_[{T.__name__}]"
-        self.__doc__ = cls.__doc__
+    It is derived from that class, knows by isinstance which objects are of the kind, and makes them: objects of the
+    class itself. What is derived from it is derived from the class.
+    """
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        made = self._cls(*args, **kwargs)
-        return made if self._made_of is None else self._made_of(made, self._scalar)
+    _kind_of: type[Any]
+    _kind_scalar: type[Any]
+    _kind_scalar_of: Any
+    _kind_made_of: Any
 
-    def __instancecheck__(self, instance: Any) -> bool:
-        return isinstance(instance, self._cls) and (
-            self._scalar_of is None or self._scalar_of(instance) is self._scalar
-        )
+    def __new__(mcs, name: str, bases: tuple[type[Any], ...], content: dict[str, Any], **kwargs: Any) -> Any:
+        if not any(isinstance(base, Kind) for base in bases):
+            return super().__new__(mcs, name, bases, content)
+        kinds = tuple(base for base in bases if isinstance(base, Kind))
+        plain = tuple(base._kind_of if isinstance(base, Kind) else base for base in bases)
+        return types.new_class(name, plain, kwargs, lambda namespace: namespace.update(content, _kinds=kinds))
 
-    def __mro_entries__(self, bases: Any) -> tuple[type[Any]]:
-        return (self._cls,)
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        return cls._kind_cast(cls._kind_of(*args, **kwargs))
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        found = getattr(self._cls, name)
-        made_of, T = self._made_of, self._scalar
-        if made_of is None or not isinstance(found, types.FunctionType) or not _is_static(self._cls, name):
-            return found
+    def _kind_cast(cls, thing: Any) -> Any:
+        return thing if cls._kind_made_of is None else cls._kind_made_of(thing, cls._kind_scalar)
 
-        def function(*args: Any, **kwargs: Any) -> Any:
-            result = found(*args, **kwargs)
-            return made_of(result, T) if isinstance(result, self._cls) else result
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if not isinstance(instance, cls._kind_of):
+            return False
+        scalar = None if cls._kind_scalar_of is None else cls._kind_scalar_of(instance)
+        return scalar is None or scalar is cls._kind_scalar or issubclass(type(instance), cls)
 
-        return function
-
-    def __reduce__(self) -> Any:
-        raise TypeError(f"{self.__name__} cannot be pickled by itself.")
-
-    def __repr__(self) -> str:
-        return f"<class '{self._cls.__module__}.{self.__name__}'>"
+    def __subclasscheck__(cls, subclass: type[Any]) -> bool:
+        if isinstance(subclass, Kind):
+            return subclass._kind_scalar is cls._kind_scalar and issubclass(subclass._kind_of, cls._kind_of)
+        return any(issubclass(kind, cls) for kind in getattr(subclass, "_kinds", ()))
 
 
-def _is_static(cls: type[Any], name: str) -> bool:
-    return any(isinstance(vars(base)[name], staticmethod) for base in cls.__mro__ if name in vars(base))
+@functools.cache
+def _kind_type(metaclass: Any) -> type[Kind]:
+    """The metaclass of kinds of classes of a metaclass."""
+    kind = Kind if metaclass is type else type("Kind", (Kind, metaclass), {})
+    copyreg.pickle(kind, _refuse_pickle)
+    return kind
+
+
+def _refuse_pickle(kind: Kind) -> Any:
+    raise TypeError(f"{kind.__name__} cannot be pickled by itself.")
+
+
+def _new_kind(cls: type[Any], T: type[Any], scalar_of: Any, made_of: Any) -> Any:
+    """Makes a Kind; see `ValueTemplate` for the arguments."""
+    name = f"{cls.__name__}_[{T.__name__}]"
+    content = {
+        "_kind_of": cls, "_kind_scalar": T, "_kind_scalar_of": staticmethod(scalar_of) if scalar_of else None,
+        "_kind_made_of": staticmethod(made_of) if made_of else None, "__slots__": (),
+        "__module__": cls.__module__, "__qualname__": name, "__doc__": cls.__doc__,
+    }  # fmt: skip
+    metaclass: Any = type(cls)
+    kind = _kind_type(metaclass)(name, (cls,), content)
+    for name in dir(cls) if made_of else ():
+        if not name.startswith("__") and isinstance(inspect.getattr_static(cls, name), (staticmethod, classmethod)):
+            setattr(kind, name, staticmethod(_casting(getattr(cls, name), kind)))
+    return kind
+
+
+def _casting(function: Callable[..., Any], kind: Any) -> Callable[..., Any]:
+    """A function of a class, whose results that are objects of the class are of a kind."""
+
+    @functools.wraps(function)
+    def cast(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        return kind._kind_cast(result) if isinstance(result, kind._kind_of) else result
+
+    return cast

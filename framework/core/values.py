@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import copy
+import functools
 import operator
+import typing
 from collections.abc import Iterator
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework.core.scalars import cast_array
+from merganser.framework.core.scalars import cast_array, class_name
 
 __all__ = ["AbstractValue", "BasicVector", "IndexedVector", "Value", "VectorBase", "refuse_mask"]
 
 Array = NDArray[Any]
-T = TypeVar("T")
 _new = object.__new__
 _FITTING = {"f": "biufO", "c": "biufcO", "O": "biufcO"}  # kinds of arrays that fit into one of a kind
 _ATOMS = frozenset((type(None), bool, int, float, complex, str, bytes))  # types of values that never change
@@ -102,7 +103,10 @@ class VectorBase:
         return np.array(self._get(), dtype=dtype)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._get().tolist()})"
+        return f"{class_name(type(self).__name__, self._get())}({self})"
+
+    def __str__(self) -> str:
+        return str(self._get().tolist())
 
 
 class BasicVector(VectorBase):
@@ -132,9 +136,9 @@ class BasicVector(VectorBase):
         if array.dtype != object and array.dtype != np.complex128:
             _require_numbers(array, np.dtype(np.complex128))
             array = array.astype(np.float64)
-        self._values = np.atleast_1d(array)
-        if self._values.ndim != 1:
-            raise ValueError(f"A BasicVector takes a one-dimensional array; got shape {array.shape}.")
+        if array.ndim > 1 and array.size != max(array.shape):
+            raise ValueError(f"A BasicVector takes a vector, a column or a row; got shape {array.shape}.")
+        self._values = array.reshape(-1)
 
     def _get(self) -> Array:
         return self._values
@@ -277,8 +281,9 @@ class AbstractValue:
 class _ValueMeta(type):
     """Lets users write `Value[T]()`, `Value[T](value)` and `Value(value)` alike."""
 
-    def __getitem__(cls, item: type[T]) -> _TypedValueFactory[T]:
-        return _TypedValueFactory(item)
+    def __getitem__(cls, item: Any) -> Any:
+        """The boxes whose value is a T; all boxes are of the class Value."""
+        return _boxes_of(item)
 
 
 class Value(AbstractValue, metaclass=_ValueMeta):
@@ -290,21 +295,39 @@ class Value(AbstractValue, metaclass=_ValueMeta):
         super().__init__(value)
 
 
-class _TypedValueFactory(Generic[T]):
-    """What `Value[T]` evaluates to: makes boxes whose first value is a T."""
+class _BoxesOf(_ValueMeta):
+    """What `Value[T]` is of: it makes boxes whose first value is a T, and knows them by isinstance."""
 
-    def __init__(self, item: type[T]) -> None:
-        self._item = item
+    _item: Any
 
-    def __call__(self, *args: Any) -> Value:
-        if self._item in (object, Any):
-            return Value(*args)
-        if len(args) == 1 and isinstance(args[0], self._item):
+    def __call__(cls, *args: Any, **kwargs: Any) -> Value:
+        item = cls._item
+        if item in (object, Any):
+            return Value(*args, **kwargs)
+        if len(args) == 1 and not kwargs and typing.get_origin(item) is None and isinstance(args[0], item):
             return Value(args[0])
-        return Value(self._item(*args))
+        return Value(item(*args, **kwargs))
 
-    def __repr__(self) -> str:
-        return f"Value[{self._item.__name__}]"
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, AbstractValue) and _is_a(instance._value, cls._item)
+
+    def __repr__(cls) -> str:
+        return cls.__name__
+
+
+@functools.cache
+def _boxes_of(item: Any) -> _BoxesOf:
+    content = {"_item": item, "__slots__": (), "__module__": __name__, "__doc__": Value.__doc__}
+    return _BoxesOf(f"Value[{getattr(item, '__name__', item)}]", (Value,), content)
+
+
+def _is_a(value: Any, item: Any) -> bool:
+    """Whether a value is what boxes of a type hold; those of `object` hold what has no boxes of its own."""
+    if item in (object, Any):
+        return type(value) not in (float, str, bool) and not type(value).__module__.startswith("merganser.")
+    if typing.get_origin(item) is list:
+        return isinstance(value, list) and all(isinstance(each, typing.get_args(item)) for each in value)
+    return isinstance(value, item)
 
 
 def refuse_mask(values: Any) -> Array:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import enum
 import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from merganser.framework.core.enumeration import Enumeration
 from merganser.framework.core.errors import note_place
 from merganser.framework.core.events import DeclaredEvent, Event, TriggerType
 
@@ -20,7 +20,7 @@ __all__ = ["ActiveWitness", "WitnessFunction", "WitnessFunctionDirection"]
 ActiveWitness = tuple["LeafContext", "WitnessFunction"]
 
 
-class WitnessFunctionDirection(enum.Enum):
+class WitnessFunctionDirection(Enumeration):
     """Which passages through zero trigger a witness function."""
 
     kNone = 0

@@ -19,11 +19,22 @@ __all__ = [
 ]
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from merganser.framework.math._scalars import Array, cos, is_finite, require_float, sin, sqrt
+from merganser.framework.math._comparisons import all_hold, choice, has_symbols
+from merganser.framework.math._scalars import (
+    Array,
+    cos,
+    is_finite,
+    real_part,
+    refuse_complex,
+    sin,
+    sqrt,
+)
+from merganser.framework.math.elementwise import atan2
 
 ORTHONORMALITY_TOLERANCE = 128 * np.finfo(float).eps
 """Largest element of R Rᵀ - I that a float64 rotation matrix may have, as in pydrake."""
@@ -112,30 +123,48 @@ def matrix_from_angle_axis(angle: Any, axis: Array) -> Array:
 
 
 def quaternion_from_matrix(R: Array) -> Array:
-    """The unit quaternion [w, x, y, z], w >= 0, of the float or complex rotation matrix `R`, shape [3, 3].
+    """The unit quaternion [w, x, y, z], w >= 0, of the rotation matrix `R`, shape [3, 3].
 
     Four formulas hold, each dividing by one component; the largest component is the divisor. (Shepperd, 1978,
     "Quaternion from rotation matrix", J. Guidance and Control 1(3).)
     """
-    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = R.tolist()
-    trace = xx + yy + zz
+    if has_symbols(R):
+        return _symbolic_quaternion(R)
+    (xx, _, _), (_, yy, _), (_, _, zz) = R.tolist()
     # Which of w, x, y, z is largest follows from which of the trace and the diagonal elements is.
-    candidates = [part.real for part in (trace, xx, yy, zz)]
-    largest = candidates.index(max(candidates))
-    if largest == 0:
-        q = np.array([1 + trace, zy - yz, xz - zx, yx - xy])
-    elif largest == 1:
-        q = np.array([zy - yz, 1 + xx - yy - zz, xy + yx, xz + zx])
-    elif largest == 2:
-        q = np.array([xz - zx, xy + yx, 1 + yy - xx - zz, yz + zy])
-    else:
-        q = np.array([yx - xy, xz + zx, yz + zy, 1 + zz - xx - yy])
+    parts = (xx + yy + zz, xx, yy, zz)
+    if R.dtype.kind == "O":
+        parts = tuple(real_part(np.array(parts), "ToQuaternion").tolist())
+    candidates = [part.real for part in parts]
+    q = np.array(_QUATERNION_TIMES_COMPONENT[candidates.index(max(candidates))](R.tolist()))
     norm = sqrt(q.dot(q))
     return q / (-norm if q[0].real < 0 else norm)
 
 
+# 4 w q, 4 x q, 4 y q and 4 z q of a rotation matrix given by its rows.
+_QUATERNION_TIMES_COMPONENT: tuple[Callable[[Any], list[Any]], ...] = (
+    lambda R: [1 + (R[0][0] + R[1][1] + R[2][2]), R[2][1] - R[1][2], R[0][2] - R[2][0], R[1][0] - R[0][1]],
+    lambda R: [R[2][1] - R[1][2], 1 + R[0][0] - R[1][1] - R[2][2], R[0][1] + R[1][0], R[0][2] + R[2][0]],
+    lambda R: [R[0][2] - R[2][0], R[0][1] + R[1][0], 1 + R[1][1] - R[0][0] - R[2][2], R[1][2] + R[2][1]],
+    lambda R: [R[1][0] - R[0][1], R[0][2] + R[2][0], R[1][2] + R[2][1], 1 + R[2][2] - R[0][0] - R[1][1]],
+)
+
+
+def _symbolic_quaternion(R: Array) -> Array:
+    """The quaternion of a matrix of expressions: a choice among the four formulas."""
+    trace, diagonal = R.trace(), R.diagonal().tolist()
+    forms = [form(R.tolist()) for form in _QUATERNION_TIMES_COMPONENT]
+    q = np.array(forms[3], dtype=object)
+    for i in (2, 1, 0):
+        rivals = (trace, *diagonal)[i + 1 :]
+        is_largest = all_hold([(trace, *diagonal)[i] >= rival for rival in rivals])
+        q = np.array([choice(is_largest, mine, other) for mine, other in zip(forms[i], q)], dtype=object)
+    norm = sqrt(q.dot(q))
+    return q / choice(q[0] < 0, -norm, norm)
+
+
 def rpy_from_matrix(R: Array) -> Array:
-    """The angles [r, p, y] [rad] of the float rotation matrix `R`, shape [3, 3].
+    """The angles [r, p, y] [rad] of the rotation matrix `R`, shape [3, 3], of floats, AutoDiffXd or expressions.
 
     The pitch angle comes from R. Half the sum and half the difference of yaw and roll come from the
     quaternion, which stays accurate next to gimbal lock (p = ±π/2):
@@ -149,9 +178,9 @@ def rpy_from_matrix(R: Array) -> Array:
     Returns:
         angles in [-π, π], [-π/2, π/2], [-π, π].
     """
-    require_float(R, "Roll, pitch and yaw of a rotation matrix")
+    refuse_complex(R, "Roll, pitch and yaw of a rotation matrix")
     (xx, _, _), (yx, _, _), (zx, zy, zz) = R.tolist()
-    pitch = math.atan2(-zx, math.sqrt((xx * xx + yx * yx + zy * zy + zz * zz) / 2))
+    pitch = atan2(-zx, sqrt((xx * xx + yx * yx + zy * zy + zz * zz) / 2))
 
     w, x, y, z = quaternion_from_matrix(R).tolist()
     half_sum = _angle_unless_round_off(x + z, w - y)
@@ -161,25 +190,26 @@ def rpy_from_matrix(R: Array) -> Array:
     return np.array([roll, pitch, yaw])
 
 
-def _angle_unless_round_off(s: float, c: float) -> float:
-    if abs(s) <= _GIMBAL_LOCK_ROUND_OFF and abs(c) <= _GIMBAL_LOCK_ROUND_OFF:
-        return 0.0
-    return math.atan2(s, c)
+def _angle_unless_round_off(s: Any, c: Any) -> Any:
+    is_round_off = all_hold([abs(s) <= _GIMBAL_LOCK_ROUND_OFF, abs(c) <= _GIMBAL_LOCK_ROUND_OFF])
+    return 0.0 if is_round_off is True else choice(is_round_off, 0.0, atan2(s, c))
 
 
-def _within_pi(angle: float) -> float:
-    if angle > math.pi:
-        return angle - 2 * math.pi
-    if angle < -math.pi:
-        return angle + 2 * math.pi
-    return angle
+def _within_pi(angle: Any) -> Any:
+    return choice(angle > math.pi, angle - 2 * math.pi, choice(angle < -math.pi, angle + 2 * math.pi, angle))
 
 
-def angle_axis_from_quaternion(wxyz: Array) -> tuple[float, Array]:
-    """Angle in [0, π] [rad] and unit axis, shape [3], of a float quaternion; about x when nothing turns."""
-    require_float(wxyz, "Angle and axis of a rotation")
-    w, v = float(wxyz[0]), wxyz[1:]
-    length = math.hypot(*v.tolist())
-    if length == 0:
-        return 0.0, np.array([1.0, 0.0, 0.0])
-    return 2 * math.atan2(length, abs(w)), v / (-length if w < 0 else length)
+def angle_axis_from_quaternion(wxyz: Array) -> tuple[Any, Array]:
+    """Angle in [0, π] [rad] and unit axis, shape [3], of a quaternion; about x when nothing turns.
+
+    Raises:
+        TypeError: it consists of expressions, or of complex numbers.
+    """
+    what = "Angle and axis of a rotation"
+    refuse_complex(wxyz, what)
+    values = real_part(wxyz, what)
+    if not values[1:].any():
+        return 0.0 * wxyz[0], np.array([1.0, 0.0, 0.0]) + 0.0 * wxyz[1:]
+    w, v = wxyz.tolist()[0], wxyz[1:]
+    length = math.hypot(*v.tolist()) if wxyz.dtype.kind == "f" else sqrt(v.dot(v))
+    return 2 * atan2(length, abs(w)), v / (-length if values[0] < 0 else length)

@@ -17,6 +17,7 @@ __all__ = [
     "owned_array",
     "owned_vector",
     "real_part",
+    "refuse_complex",
     "require_float",
     "sin",
     "sqrt",
@@ -120,10 +121,17 @@ def real_part(array: Array, what: str) -> Array:
     """
     if array.dtype.kind != "O":
         return array.real
-    values = [getattr(entry, "real", None) for entry in array.ravel().tolist()]
+    values = [_real_part(entry) for entry in array.ravel().tolist()]
     if None in values:
         raise TypeError(f"{what} depends on numerical values, but the scalars here are objects (expressions).")
     return np.array(values, dtype=np.float64).reshape(array.shape)
+
+
+def _real_part(scalar: Any) -> Any:
+    """The value of a number, an AutoDiffXd or a constant expression; None of other expressions."""
+    if hasattr(scalar, "GetVariables"):
+        return None if scalar.GetVariables() else scalar.Evaluate()
+    return getattr(scalar, "real", None)
 
 
 def require_float(array: Array, what: str) -> Array:
@@ -135,6 +143,12 @@ def require_float(array: Array, what: str) -> Array:
     if array.dtype.kind != "f":
         raise TypeError(f"{what} needs float64 entries, got {array.dtype}.")
     return array
+
+
+def refuse_complex(array: Array, what: str) -> None:
+    """Raises a TypeError if the entries are complex: `what` would lose their imaginary parts, or branch on them."""
+    if array.dtype.kind == "c":
+        raise TypeError(f"{what} needs float64 entries, got {array.dtype}.")
 
 
 def expect_instance(value: Any, cls: type, where: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from merganser.framework.core.scalars import class_name
 from merganser.framework.core.templates import ScalarMethod
 from merganser.framework.math._rotation_formulas import (
     angle_axis_from_quaternion,
@@ -146,7 +147,10 @@ class AngleAxis:
     cast = ScalarMethod(_cast)
 
     def __repr__(self) -> str:
-        return f"AngleAxis(angle={self._angle!r}, axis={self._axis.tolist()!r})"
+        return f"{class_name('AngleAxis', self._axis)}(angle={self._angle!r}, axis={self._axis.tolist()!r})"
+
+    def __str__(self) -> str:
+        return f"{class_name('AngleAxis', self._axis)}(angle={self._angle}, axis={self._axis})"
 
     def __copy__(self) -> AngleAxis:
         return AngleAxis._from_parts(self._angle, self._axis)

@@ -8,7 +8,6 @@ from __future__ import annotations
 __all__ = ["BsplineBasis", "KnotVectorType"]
 
 import bisect
-import enum
 import itertools
 from collections.abc import Sequence
 from typing import Any
@@ -17,12 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from merganser.framework.core.arguments import bind_overload
+from merganser.framework.core.enumeration import Enumeration
 from merganser.framework.core.keywords import also_named
 from merganser.framework.core.scalars import cast, scalar_of_array
 from merganser.framework.math._scalars import Array
 
 
-class KnotVectorType(enum.Enum):
+class KnotVectorType(Enumeration):
     """How the knots of a basis are spaced."""
 
     kUniform = 0  # all at equal distances

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from merganser.framework.core.keywords import also_named
+from merganser.framework.core.scalars import class_name, scalar_of_array
 from merganser.framework.core.templates import ScalarMethod
-from merganser.framework.math._scalars import Array, cast_entries, owned_array, owned_vector
+from merganser.framework.math._scalars import Array, cast_entries, owned_array, owned_vector, real_part
 from merganser.framework.math.quaternion import Quaternion
 from merganser.framework.math.rotation_matrix import RotationMatrix
 
@@ -53,7 +54,7 @@ class Isometry3:
 
     def matrix(self) -> Array:
         """The homogeneous matrix [[R, p], [0, 1]], shape [4, 4]."""
-        return np.vstack([np.column_stack([self._R, self._p]), _LAST_ROW])
+        return np.vstack([np.column_stack([self._R, self._p]), cast_entries(_LAST_ROW, scalar_of_array(self._R))])
 
     def rotation(self) -> Array:
         """R_AB, shape [3, 3]."""
@@ -70,7 +71,7 @@ class Isometry3:
     def set_matrix(self, matrix: npt.ArrayLike) -> None:
         """Replaces rotation and translation by those of a homogeneous matrix, shape [4, 4]."""
         X = owned_array(matrix, "Isometry3: matrix")
-        if X.shape != (4, 4) or not np.array_equal(X[3], _LAST_ROW):
+        if X.shape != (4, 4) or not np.array_equal(real_part(X[3], "Isometry3: last row"), _LAST_ROW):
             raise ValueError(f"Isometry3: expected a homogeneous matrix of shape (4, 4), got\n{X}")
         rotation = RotationMatrix(X[:3, :3]).matrix()
         self._R, self._p = rotation, X[:3, 3]
@@ -114,7 +115,11 @@ class Isometry3:
         return Isometry3(self)
 
     def __repr__(self) -> str:
-        return f"Isometry3(rotation={self._R.tolist()}, translation={self._p.tolist()})"
+        name = class_name("Isometry3", self._R)
+        return f"{name}(rotation={self._R.tolist()}, translation={self._p.tolist()})"
+
+    def __str__(self) -> str:
+        return str(self.matrix())
 
     def _cast(self, T: Any) -> Isometry3:
         """cast[T](): the same with entries of another scalar type; of AutoDiffXd entries only the values are kept.

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 __all__ = ["ComputeNumericalGradient", "NumericalGradientMethod", "NumericalGradientOption"]
 
-import enum
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from merganser.framework.core.enumeration import Enumeration
 from merganser.framework.math._scalars import Array
 
 
-class NumericalGradientMethod(enum.Enum):
+class NumericalGradientMethod(Enumeration):
     """Which difference quotient to take, for a step h > 0."""
 
     kForward = 0  # (f(x + h) - f(x)) / h

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from merganser.framework.core.scalars import class_name
 from merganser.framework.core.templates import ScalarMethod
 from merganser.framework.math._rotation_formulas import (
     matrix_from_quaternion,
@@ -22,8 +23,10 @@ from merganser.framework.math._scalars import (
     owned_array,
     owned_vector,
     real_part,
-    require_float,
+    sin,
+    sqrt,
 )
+from merganser.framework.math.elementwise import atan2
 
 UNIT_LENGTH_TOLERANCE = 1e-5
 """How far the length of a quaternion or axis that is given may be from one, as in pydrake."""
@@ -188,20 +191,20 @@ class Quaternion:
 
         Args:
             t: 0 gives this orientation, 1 the orientation of `other`.
-            other: where to interpolate to; float entries, like this.
+            other: where to interpolate to.
 
         Source: Shoemake, 1985, "Animating rotation with quaternion curves", SIGGRAPH.
         """
         expect_instance(other, Quaternion, "Quaternion.slerp")
-        q0, q1 = require_float(self._wxyz, "slerp"), require_float(other._wxyz, "slerp")
-        cos_angle = float(q0.dot(q1))
-        if cos_angle < 0:
-            q1, cos_angle = -q1, -cos_angle
+        q0, q1 = self._wxyz, other._wxyz
+        v0, v1 = real_part(q0, "slerp"), real_part(q1, "slerp")
+        if v0.dot(v1) < 0:
+            q1, v1 = -q1, -v1
         # The half-chord gives an angle that stays accurate when the quaternions nearly coincide.
-        angle = 2 * math.atan2(np.linalg.norm(q1 - q0), np.linalg.norm(q1 + q0))
-        if angle < 1e-8:  # sin(angle) == angle to machine precision
+        if 2 * math.atan2(np.linalg.norm(v1 - v0), np.linalg.norm(v1 + v0)) < 1e-8:  # sin(angle) == angle
             return Quaternion._from_array((1 - t) * q0 + t * q1)
-        return Quaternion._from_array((math.sin((1 - t) * angle) * q0 + math.sin(t * angle) * q1) / math.sin(angle))
+        angle = 2 * atan2(_norm(q1 - q0), _norm(q1 + q0))
+        return Quaternion._from_array((sin((1 - t) * angle) * q0 + sin(t * angle) * q1) / sin(angle))
 
     def _cast(self, T: Any) -> Any:
         """cast[T](): the same with entries of another scalar type; of AutoDiffXd entries only the values are kept.
@@ -215,7 +218,11 @@ class Quaternion:
 
     def __repr__(self) -> str:
         w, x, y, z = self._wxyz.tolist()
-        return f"Quaternion(w={w!r}, x={x!r}, y={y!r}, z={z!r})"
+        return f"{class_name('Quaternion', self._wxyz)}(w={w!r}, x={x!r}, y={y!r}, z={z!r})"
+
+    def __str__(self) -> str:
+        w, x, y, z = self._wxyz.tolist()
+        return f"{class_name('Quaternion', self._wxyz)}(w={w}, x={x}, y={y}, z={z})"
 
     def __copy__(self) -> Quaternion:
         return Quaternion._from_array(self._wxyz)
@@ -225,6 +232,10 @@ class Quaternion:
 
     def __reduce__(self) -> tuple:
         return Quaternion._from_array, (self._wxyz,)
+
+
+def _norm(q: Array) -> Any:
+    return np.linalg.norm(q) if q.dtype.kind == "f" else sqrt(q.dot(q))
 
 
 def quaternion_product(p: Array, q: Array) -> Array:

@@ -10,11 +10,14 @@ __all__ = [
     "UniformlyRandomQuaternion",
     "UniformlyRandomRPY",
     "UniformlyRandomRotationMatrix",
+    "quaternion_of_numbers",
 ]
 
 import math
+from typing import Any
 
 from merganser.framework.core.random_values import RandomGenerator
+from merganser.framework.math import elementwise
 from merganser.framework.math._scalars import Array
 from merganser.framework.math.angle_axis import AngleAxis
 from merganser.framework.math.quaternion import Quaternion
@@ -23,10 +26,15 @@ from merganser.framework.math.rotation_matrix import RotationMatrix
 
 def UniformlyRandomQuaternion(generator: RandomGenerator) -> Quaternion:
     """A random unit quaternion [w, x, y, z], of three random numbers."""
-    split, first, second = generator.uniform(), generator.uniform(), generator.uniform()
-    a, b = math.sqrt(1.0 - split), math.sqrt(split)
+    return quaternion_of_numbers(generator.uniform(), generator.uniform(), generator.uniform())
+
+
+def quaternion_of_numbers(split: Any, first: Any, second: Any) -> Quaternion:
+    """The unit quaternion of three numbers in [0, 1), of any scalar type."""
+    a, b = elementwise.sqrt(1.0 - split), elementwise.sqrt(split)
     first, second = 2.0 * math.pi * first, 2.0 * math.pi * second
-    return Quaternion(w=a * math.sin(first), x=a * math.cos(first), y=b * math.sin(second), z=b * math.cos(second))
+    sin, cos = elementwise.sin, elementwise.cos
+    return Quaternion(w=a * sin(first), x=a * cos(first), y=b * sin(second), z=b * cos(second))
 
 
 def UniformlyRandomAngleAxis(generator: RandomGenerator) -> AngleAxis:

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from merganser.framework.core.scalars import class_name, scalar_of_array
 from merganser.framework.core.templates import ScalarMethod
+from merganser.framework.math._comparisons import all_equal, all_hold, largest_difference
 from merganser.framework.math._rotation_formulas import ORTHONORMALITY_TOLERANCE
 from merganser.framework.math._scalars import Array, cast_entries, expect_instance, owned_array, owned_vector
 from merganser.framework.math.angle_axis import AngleAxis
@@ -152,7 +154,7 @@ class RigidTransform:
         X_AB = np.zeros((4, 4), dtype=self._R_AB.dtype)
         X_AB[:3, :3] = self._R_AB
         X_AB[:3, 3] = self._p_AoBo_A
-        X_AB[3, 3] = 1.0
+        X_AB[3] = _LAST_ROW if X_AB.dtype != object else cast_entries(_LAST_ROW, scalar_of_array(X_AB[:3]))
         return X_AB
 
     def GetAsIsometry3(self) -> Isometry3:
@@ -224,33 +226,36 @@ class RigidTransform:
         p_BoCo_A = other._p_AoBo_A - self._p_AoBo_A
         return RigidTransform._from_parts(R_BA.dot(other._R_AB), R_BA.dot(p_BoCo_A))
 
+    # Of expressions, the comparisons below are formulas.
+
     def IsExactlyIdentity(self) -> bool:
         """Whether every element equals that of the identity."""
         return self.IsExactlyEqualTo(RigidTransform())
 
     def IsNearlyIdentity(self, translation_tolerance: float) -> bool:
         """Whether the rotation is the identity to 128 epsilon, the position zero to the tolerance [m]."""
-        return self.rotation().IsNearlyIdentity() and bool(np.abs(self._p_AoBo_A).max() <= translation_tolerance)
+        is_near = largest_difference(self._p_AoBo_A, np.zeros(3)) <= translation_tolerance
+        return all_hold([self.rotation().IsNearlyIdentity(), is_near])
 
     def IsExactlyEqualTo(self, other: RigidTransform) -> bool:
         """Whether every element equals that of `other`."""
         expect_instance(other, RigidTransform, "RigidTransform.IsExactlyEqualTo")
-        return np.array_equal(self._R_AB, other._R_AB) and np.array_equal(self._p_AoBo_A, other._p_AoBo_A)
+        return all_hold([all_equal(self._R_AB, other._R_AB), all_equal(self._p_AoBo_A, other._p_AoBo_A)])
 
     def IsNearlyEqualTo(self, other: RigidTransform, tolerance: float) -> bool:
         """Whether no element of rotation matrix or position differs from that of `other` by more."""
-        return bool(self.GetMaximumAbsoluteDifference(other) <= tolerance)
+        return self.GetMaximumAbsoluteDifference(other) <= tolerance
 
     def GetMaximumAbsoluteDifference(self, other: RigidTransform) -> float:
         """The largest difference from `other` among the elements of rotation matrix and position."""
         expect_instance(other, RigidTransform, "RigidTransform.GetMaximumAbsoluteDifference")
-        of_rotation = float(np.abs(self._R_AB - other._R_AB).max())
-        return float(np.maximum(of_rotation, self.GetMaximumAbsoluteTranslationDifference(other)))
+        mine, theirs = (np.append(X._R_AB, X._p_AoBo_A) for X in (self, other))
+        return largest_difference(mine, theirs)
 
     def GetMaximumAbsoluteTranslationDifference(self, other: RigidTransform) -> float:
         """The largest difference from `other` among the elements of the position [m]."""
         expect_instance(other, RigidTransform, "RigidTransform.GetMaximumAbsoluteTranslationDifference")
-        return float(np.abs(self._p_AoBo_A - other._p_AoBo_A).max())
+        return largest_difference(self._p_AoBo_A, other._p_AoBo_A)
 
     def _cast(self, T: Any) -> Any:
         """cast[T](): the same with entries of another scalar type; of AutoDiffXd entries only the values are kept.
@@ -264,7 +269,7 @@ class RigidTransform:
 
     def __repr__(self) -> str:
         R = repr(self.rotation()).replace("\n", "\n  ")
-        return f"RigidTransform(\n  R={R},\n  p={self._p_AoBo_A.tolist()!r},\n)"
+        return f"{class_name('RigidTransform', self._R_AB)}(\n  R={R},\n  p={self._p_AoBo_A.tolist()!r},\n)"
 
     def __copy__(self) -> RigidTransform:
         return RigidTransform._from_parts(self._R_AB, self._p_AoBo_A)

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from merganser.framework.core.scalars import class_name
 from merganser.framework.math._rotation_formulas import matrix_from_rpy, rpy_from_matrix
 from merganser.framework.math._scalars import Array, cos, owned_vector, sin
 from merganser.framework.math.quaternion import Quaternion
@@ -230,7 +231,7 @@ class RollPitchYaw:
 
     def __repr__(self) -> str:
         roll, pitch, yaw = self._rpy.tolist()
-        return f"RollPitchYaw(roll={roll!r}, pitch={pitch!r}, yaw={yaw!r})"
+        return f"{class_name('RollPitchYaw', self._rpy)}(roll={roll!r}, pitch={pitch!r}, yaw={yaw!r})"
 
     def __copy__(self) -> RollPitchYaw:
         return RollPitchYaw._from_array(self._rpy)

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from merganser.framework.core.scalars import class_name
 from merganser.framework.core.templates import ScalarMethod
+from merganser.framework.math._comparisons import all_equal, all_hold, has_symbols, largest_difference
 from merganser.framework.math._rotation_formulas import (
     ORTHONORMALITY_TOLERANCE,
     quaternion_from_matrix,
@@ -23,8 +25,10 @@ from merganser.framework.math._scalars import (
     owned_array,
     owned_vector,
     real_part,
+    refuse_complex,
     require_float,
     sin,
+    sqrt,
 )
 from merganser.framework.math.angle_axis import AngleAxis
 from merganser.framework.math.quaternion import Quaternion
@@ -121,12 +125,12 @@ class RotationMatrix:
             ValueError: `b_A` is not three finite numbers, or `axis_index` is not 0, 1 or 2.
             RuntimeError: `b_A` is shorter than 1e-10.
         """
-        b_A = require_float(owned_vector(b_A, 3, "MakeFromOneVector: b_A"), "MakeFromOneVector")
-        length = math.hypot(*b_A.tolist())
+        b_A = owned_vector(b_A, 3, "MakeFromOneVector: b_A")
+        length = _length(b_A, "MakeFromOneVector")
         if length < _SHORTEST_VECTOR:
             raise RuntimeError(
                 f"MakeFromOneVector: b_A = {b_A.tolist()} is too short to have a direction: its length is "
-                f"{length:.3g}, expected at least {_SHORTEST_VECTOR:g}. If the direction is meant, normalize "
+                f"{float(length):.3g}, expected at least {_SHORTEST_VECTOR:g}. If the direction is meant, normalize "
                 f"b_A."
             )
         return RotationMatrix.MakeFromOneUnitVector(b_A / length, axis_index)
@@ -139,10 +143,10 @@ class RotationMatrix:
             ValueError: `u_A` is not three finite numbers, or `axis_index` is not 0, 1 or 2.
             RuntimeError: the length of `u_A` is not one to 128 epsilon.
         """
-        u_A = require_float(owned_vector(u_A, 3, "MakeFromOneUnitVector: u_A"), "MakeFromOneUnitVector")
+        u_A = owned_vector(u_A, 3, "MakeFromOneUnitVector: u_A")
         if axis_index not in (0, 1, 2):
             raise ValueError(f"axis_index: expected 0, 1 or 2 for the x, y or z axis, got {axis_index!r}.")
-        length = math.hypot(*u_A.tolist())
+        length = _length(u_A, "MakeFromOneUnitVector")
         if not abs(length - 1) <= ORTHONORMALITY_TOLERANCE:
             raise RuntimeError(
                 f"MakeFromOneUnitVector: u_A = {u_A.tolist()} has length {length!r}, expected 1. "
@@ -150,10 +154,10 @@ class RotationMatrix:
             )
         # v is normal to u and to the coordinate axis to which u is least parallel; w completes the triad.
         least_parallel = np.zeros(3)
-        least_parallel[np.argmin(np.abs(u_A))] = 1.0
+        least_parallel[np.argmin(np.abs(real_part(u_A, "MakeFromOneUnitVector")))] = 1.0
         v_A = np.cross(least_parallel, u_A)
-        v_A /= math.hypot(*v_A.tolist())
-        R_AB = np.empty((3, 3))
+        v_A = v_A / _length(v_A, "MakeFromOneUnitVector")
+        R_AB = np.empty((3, 3), dtype=u_A.dtype)
         R_AB[:, axis_index] = u_A
         R_AB[:, (axis_index + 1) % 3] = v_A
         R_AB[:, (axis_index + 2) % 3] = np.cross(u_A, v_A)
@@ -240,33 +244,39 @@ class RotationMatrix:
 
     def IsValid(self) -> bool:
         """Whether this is orthonormal to 128 epsilon and right-handed; of complex entries, the real parts."""
-        return not rotation_defect(real_part(self._R_AB, "IsValid"))
+        R = self._R_AB
+        if has_symbols(R):
+            determinant: Any = np.cross(R[:, 0], R[:, 1]).dot(R[:, 2])
+            deviation = largest_difference(R.dot(R.T), np.eye(3))
+            return all_hold([determinant > 0.0, deviation <= ORTHONORMALITY_TOLERANCE])
+        return not rotation_defect(real_part(R, "IsValid"))
+
+    # Of expressions, the comparisons below are formulas.
 
     def IsExactlyEqualTo(self, other: RotationMatrix) -> bool:
         """Whether every element equals that of `other`."""
         expect_instance(other, RotationMatrix, "RotationMatrix.IsExactlyEqualTo")
-        return np.array_equal(self._R_AB, other._R_AB)
+        return all_equal(self._R_AB, other._R_AB)
 
     def IsNearlyEqualTo(self, other: RotationMatrix, tolerance: float) -> bool:
         """Whether no element differs from that of `other` by more than `tolerance`."""
         expect_instance(other, RotationMatrix, "RotationMatrix.IsNearlyEqualTo")
-        return bool(np.abs(self._R_AB - other._R_AB).max() <= tolerance)
+        return largest_difference(self._R_AB, other._R_AB) <= tolerance
 
     def IsExactlyIdentity(self) -> bool:
         """Whether every element equals that of the identity."""
-        return np.array_equal(self._R_AB, np.eye(3))
+        return all_equal(self._R_AB, np.eye(3))
 
     def IsNearlyIdentity(self, tolerance: float = ORTHONORMALITY_TOLERANCE) -> bool:
         """Whether no element differs from that of the identity by more than `tolerance`."""
-        return bool(np.abs(self._R_AB - np.eye(3)).max() <= tolerance)
+        return largest_difference(self._R_AB, np.eye(3)) <= tolerance
 
     def ToQuaternion(self) -> Quaternion:
-        """The unit quaternion of this orientation that has w >= 0; not for expressions."""
-        real_part(self._R_AB, "ToQuaternion")
+        """The unit quaternion of this orientation that has w >= 0."""
         return Quaternion._from_array(quaternion_from_matrix(self._R_AB))
 
     def ToAngleAxis(self) -> AngleAxis:
-        """The angle in [0, π] and the axis, for float entries; about x when nothing turns."""
+        """The angle in [0, π] and the axis, of floats or AutoDiffXd; about x when nothing turns."""
         return AngleAxis(self.ToQuaternion())
 
     def ToRollPitchYaw(self) -> RollPitchYaw:
@@ -289,7 +299,8 @@ class RotationMatrix:
     cast = ScalarMethod(_cast)
 
     def __repr__(self) -> str:
-        return "RotationMatrix([\n" + "".join(f"  {row!r},\n" for row in self._R_AB.tolist()) + "])"
+        rows = "".join(f"  {row!r},\n" for row in self._R_AB.tolist())
+        return f"{class_name('RotationMatrix', self._R_AB)}([\n{rows}])"
 
     def __copy__(self) -> RotationMatrix:
         return RotationMatrix._from_array(self._R_AB)
@@ -299,6 +310,15 @@ class RotationMatrix:
 
     def __reduce__(self) -> tuple:
         return RotationMatrix._from_array, (self._R_AB,)
+
+
+def _length(v: Array, what: str) -> Any:
+    """The length of a vector of floats, or of AutoDiffXd."""
+    if v.dtype.kind == "f":
+        return math.hypot(*v.tolist())
+    refuse_complex(v, what)
+    real_part(v, what)
+    return sqrt(v.dot(v))
 
 
 def rotation_array(orientation: Any) -> Array:

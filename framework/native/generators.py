@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from merganser.framework.core.random_values import next_word, uniform
+from merganser.framework.core.random_values import next_word, spare_of, uniform
 from merganser.framework.native.addresses import SIZE_OF_TWISTER
 from merganser.framework.native.compile import device
 from merganser.framework.native.extending import intrinsic, ir, overload, types
@@ -28,28 +28,33 @@ def _call_for_word(typingctx: Any, function: Any, state: Any) -> Any:
     return types.int64(types.int64, types.int64), generate
 
 
-def _words_at(typingctx: Any, address: Any) -> Any:
-    """The 32-bit integers at an address, as something to index."""
-    kind = types.CPointer(types.int32)
+def _pointer_to(element: Any) -> Any:
+    """What gives the elements at an address, as something to index."""
+    kind = types.CPointer(element)
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], context.get_value_type(kind))
+    def elements_at(typingctx: Any, address: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.inttoptr(arguments[0], context.get_value_type(kind))
 
-    return kind(types.int64), generate
+        return kind(types.int64), generate
+
+    return intrinsic(elements_at)
 
 
 _next_word: Any = intrinsic(_call_for_word)
-_words: Any = intrinsic(_words_at)
+_words: Any = _pointer_to(types.int32)
+_numbers: Any = _pointer_to(types.float64)
 
 
 @device
-def generator_at(state: int, function: int, before: int, was_called: int) -> Any:
+def generator_at(state: int, function: int, spare: int, before: int, spare_before: int, was_called: int) -> Any:
     """A generator of whose present state a copy is kept.
 
     Args:
         state: address of the generator.
         function: that of numpy's function for its next word.
-        before: where the copy goes.
+        spare: that of its spare number.
+        before, spare_before: where the copies go.
         was_called: address of an integer to set to 1.
 
     Returns:
@@ -58,8 +63,10 @@ def generator_at(state: int, function: int, before: int, was_called: int) -> Any
     present, copy = _words(state), _words(before)
     for i in range(SIZE_OF_TWISTER):
         copy[i] = present[i]
+    kept, kept_before = _numbers(spare), _numbers(spare_before)
+    kept_before[0], kept_before[1] = kept[0], kept[1]
     integers_at(was_called)[0] = 1
-    return function, state
+    return function, state, kept
 
 
 @overload(next_word)
@@ -68,3 +75,11 @@ def _word_of(generator: Any) -> Any:
         return _next_word(generator[0], generator[1])
 
     return word_of
+
+
+@overload(spare_of)
+def _spare_of(generator: Any) -> Any:
+    def spare(generator: Any) -> Any:
+        return generator[2]
+
+    return spare

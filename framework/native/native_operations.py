@@ -26,7 +26,7 @@ _FETCHED = {
     "f": ("numbers[integers[{0}]]", 1),
     "n": ("vector_at(further(integers, integers[{1}]), integers[{0}])", 2),
     "i": ("integers[{0}]", 1),
-    "g": ("generator_at(integers[{0}], integers[{1}], integers[{2}], integers[{3}])", 4),
+    "g": (f"generator_at({', '.join(f'integers[{{{i}}}]' for i in range(6))})", 6),
 }
 
 

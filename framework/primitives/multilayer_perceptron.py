@@ -13,7 +13,6 @@ R. Williams, 1986, "Learning representations by back-propagating errors")
 
 from __future__ import annotations
 
-import enum
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, overload
@@ -25,6 +24,7 @@ from merganser.framework.core.arguments import bind_overload, checked_size
 from merganser.framework.core.cache import CacheEntry
 from merganser.framework.core.context import Context
 from merganser.framework.core.element_functions import elements, product
+from merganser.framework.core.enumeration import Enumeration
 from merganser.framework.core.inside import declare_vector_entry
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.native_function import NativeFunction, native
@@ -40,7 +40,7 @@ Array = NDArray[Any]
 Loss = Callable[[Array, Array], float]
 
 
-class PerceptronActivationType(enum.Enum):
+class PerceptronActivationType(Enumeration):
     """Activation functions of neural networks."""
 
     kIdentity = 0

@@ -14,10 +14,10 @@ from merganser.framework.core.inside import use_native_event
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.native_code import NativeCode, NextDiscreteStateOf
 from merganser.framework.core.random_values import (
+    DEFAULT_SEED,
     GeneratorBox,
     RandomDistribution,
     RandomGenerator,
-    draw,
     drawn,
     twister_is_known,
 )
@@ -46,7 +46,7 @@ class RandomSource(LeafSystem):
         ValueError: the number is negative, or the interval not positive.
     """
 
-    _next_seed = itertools.count()
+    _next_seed = itertools.count(DEFAULT_SEED)
 
     def __init__(self, distribution: RandomDistribution, num_outputs: int, sampling_interval_sec: float) -> None:
         super().__init__()
@@ -91,8 +91,9 @@ class RandomSource(LeafSystem):
 
     def _renew(self, state: State) -> None:
         generator = state.get_mutable_abstract_state(self._generator_index).get_mutable_value()
-        sample = draw(self._distribution, self._size, generator)
-        state.get_mutable_discrete_state().set_value(0, np.asarray(sample))
+        sample = np.empty(self._size)
+        drawn.interpreted(generator, self._distribution.value, sample)
+        state.get_mutable_discrete_state().set_value(0, sample)
 
 
 class _CodeOfSource:
@@ -109,11 +110,10 @@ class _CodeOfSource:
         box = context.peek_state().get_abstract_state(int(source._generator_index))
         if not isinstance(box, GeneratorBox) or not twister_is_known():
             return None
-        state, next_word = twister_of(box.get_value().bit_generator)
-        settle = _Undoing(context, box)
-        rooms = address_of_array(settle.before), address_of_array(settle.was_called)
-        sample = NextDiscreteStateOf(0), 0, source._size
-        code = state, next_word, *rooms, source._distribution.value, *sample
+        generator, settle = box.get_value(), _Undoing(context, box)
+        arrays = generator.spare, settle.before, settle.spare_before, settle.was_called
+        known = *twister_of(generator.bit_generator), *map(address_of_array, arrays)
+        code = *known, source._distribution.value, NextDiscreteStateOf(0), 0, source._size
         return NativeCode(drawn.operation("giw"), code, settle)
 
 
@@ -123,13 +123,14 @@ class _Undoing:
     Python makes all of them again, then.
 
     Attributes:
-        before: the generator before the last draw.
+        before, spare_before: the generator before the last draw, and its spare number.
         was_called: whether there was one since Python last took over, shape [1].
     """
 
     def __init__(self, context: Any, box: GeneratorBox) -> None:
         self._context, self._box = context, box
         self.before: NDArray[np.uint32] = words_of_twister(box.get_value().bit_generator).copy()
+        self.spare_before = box.get_value().spare.copy()
         self.was_called: NDArray[np.int64] = np.zeros(1, np.int64)
 
     def __call__(self) -> None:
@@ -138,7 +139,9 @@ class _Undoing:
             context = self._context
             sample, state = context.room_for_update(), context.peek_state().get_discrete_state()
             if (sample.value() != state.value()).any():
-                words_of_twister(self._box.get_value().bit_generator)[:] = self.before
+                generator = self._box.get_value()
+                words_of_twister(generator.bit_generator)[:] = self.before
+                generator.spare[:] = self.spare_before
 
 
 def AddRandomInputs(sampling_interval_sec: float, builder: DiagramBuilder) -> int:

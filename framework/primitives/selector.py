@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from merganser.framework.core.indices import kUseDefaultName
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.native_function import native
-from merganser.framework.core.records import hash_of_type
+from merganser.framework.core.records import settings
 from merganser.framework.primitives._arguments import checked_size
 
 __all__ = ["Selector", "SelectorParams"]
@@ -27,6 +27,7 @@ def selected(u: Sequence[Array], inputs: Array, offsets: Array, y: Array) -> Non
         y[i] = u[inputs[i]][offsets[i]]
 
 
+@settings
 @dataclasses.dataclass(kw_only=True)
 class SelectorParams:
     """What a Selector does.
@@ -36,8 +37,7 @@ class SelectorParams:
         outputs: the output ports.
     """
 
-    __hash__ = hash_of_type
-
+    @settings
     @dataclasses.dataclass(kw_only=True)
     class InputPortParams:
         """An input port.
@@ -47,11 +47,10 @@ class SelectorParams:
             size: number of elements.
         """
 
-        __hash__ = hash_of_type
-
         name: str | None = None
         size: int = 0
 
+    @settings
     @dataclasses.dataclass(kw_only=True)
     class OutputSelection:
         """Where one element of an output comes from.
@@ -61,11 +60,10 @@ class SelectorParams:
             input_offset: which element of that.
         """
 
-        __hash__ = hash_of_type
-
         input_port_index: int = 0
         input_offset: int = 0
 
+    @settings
     @dataclasses.dataclass(kw_only=True)
     class OutputPortParams:
         """An output port, with as many elements as it has selections.
@@ -74,8 +72,6 @@ class SelectorParams:
             name: of the port; by default y0, y1, ...
             selections: where each element comes from.
         """
-
-        __hash__ = hash_of_type
 
         name: str | None = None
         selections: list[SelectorParams.OutputSelection] = dataclasses.field(default_factory=list)

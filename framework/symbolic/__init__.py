@@ -1,5 +1,16 @@
 """Symbolic expressions, formulas and variables (pydrake.symbolic), with sympy inside (extra `symbolic`)."""
 
+from merganser.framework.math.arrays import inv
+from merganser.framework.symbolic.decompositions import (
+    DecomposeAffineExpression,
+    DecomposeAffineExpressions,
+    DecomposeL2NormExpression,
+    DecomposeLinearExpressions,
+    DecomposeLumpedParameters,
+    DecomposeQuadraticPolynomial,
+    ExtractVariablesFromExpression,
+    ReplaceBilinearTerms,
+)
 from merganser.framework.symbolic.expression import Expression
 from merganser.framework.symbolic.formula import Formula, logical_and, logical_not, logical_or
 from merganser.framework.symbolic.functions import (
@@ -17,21 +28,24 @@ from merganser.framework.symbolic.functions import (
     cosh,
     exp,
     floor,
+    forall,
     if_then_else,
     isnan,
     log,
     max,
     min,
+    positive_semidefinite,
     pow,
     sin,
     sinh,
     sqrt,
     tan,
     tanh,
+    uninterpreted_function,
 )
+from merganser.framework.symbolic.gram import CalcPolynomialWLowerTriangularPart
+from merganser.framework.symbolic.kinds import ExpressionKind, FormulaKind
 from merganser.framework.symbolic.matrices import (
-    DecomposeAffineExpressions,
-    DecomposeLinearExpressions,
     Evaluate,
     GetVariableVector,
     IsAffine,
@@ -40,6 +54,18 @@ from merganser.framework.symbolic.matrices import (
     TaylorExpand,
     ToLatex,
 )
+from merganser.framework.symbolic.monomial import (
+    CalcMonomialBasisOrderUpToOne,
+    EvenDegreeMonomialBasis,
+    Monomial,
+    MonomialBasis,
+    OddDegreeMonomialBasis,
+)
+from merganser.framework.symbolic.polynomial import Polynomial, SubstituteAndExpandCacheData
+from merganser.framework.symbolic.rational_function import RationalFunction
+from merganser.framework.symbolic.sin_cos import SinCos, SinCosSubstitutionType
+from merganser.framework.symbolic.stereographic import SubstituteStereographicProjection
+from merganser.framework.symbolic.sympy_conversion import from_sympy, to_sympy
 from merganser.framework.symbolic.variable import (
     MakeMatrixBinaryVariable,
     MakeMatrixBooleanVariable,
@@ -54,11 +80,21 @@ from merganser.framework.symbolic.variable import (
 from merganser.framework.symbolic.variables import Variables, intersect
 
 __all__ = [
+    "CalcMonomialBasisOrderUpToOne",
+    "CalcPolynomialWLowerTriangularPart",
+    "DecomposeAffineExpression",
     "DecomposeAffineExpressions",
+    "DecomposeL2NormExpression",
     "DecomposeLinearExpressions",
+    "DecomposeLumpedParameters",
+    "DecomposeQuadraticPolynomial",
     "Evaluate",
+    "EvenDegreeMonomialBasis",
     "Expression",
+    "ExpressionKind",
+    "ExtractVariablesFromExpression",
     "Formula",
+    "FormulaKind",
     "GetVariableVector",
     "IsAffine",
     "Jacobian",
@@ -70,7 +106,17 @@ __all__ = [
     "MakeVectorBooleanVariable",
     "MakeVectorContinuousVariable",
     "MakeVectorVariable",
+    "Monomial",
+    "MonomialBasis",
+    "OddDegreeMonomialBasis",
+    "Polynomial",
+    "RationalFunction",
+    "ReplaceBilinearTerms",
+    "SinCos",
+    "SinCosSubstitutionType",
     "Substitute",
+    "SubstituteAndExpandCacheData",
+    "SubstituteStereographicProjection",
     "TaylorExpand",
     "ToLatex",
     "Variable",
@@ -89,8 +135,11 @@ __all__ = [
     "cosh",
     "exp",
     "floor",
+    "forall",
+    "from_sympy",
     "if_then_else",
     "intersect",
+    "inv",
     "isnan",
     "log",
     "logical_and",
@@ -98,10 +147,13 @@ __all__ = [
     "logical_or",
     "max",
     "min",
+    "positive_semidefinite",
     "pow",
     "sin",
     "sinh",
     "sqrt",
     "tan",
     "tanh",
+    "to_sympy",
+    "uninterpreted_function",
 ]

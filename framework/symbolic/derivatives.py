@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from merganser.framework.symbolic._sympy import sympy
-from merganser.framework.symbolic.nodes import IfThenElse, Maximum, Minimum, Symbol, is_zero
+from merganser.framework.symbolic.nodes import IfThenElse, Maximum, Minimum, Symbol, is_uninterpreted, is_zero
 from merganser.framework.symbolic.trees import RELATIONS, decided, postorder
 
 _ZERO, _ONE = sympy.S.Zero, sympy.S.One
@@ -92,6 +92,10 @@ def _derivative(node: Any, d: Callable[[Any], Any]) -> Any:
         return _by_order(a, b, d(a), d(b)) if kind is Maximum else _by_order(a, b, d(b), d(a))
     if kind is IfThenElse:
         return _choice_rule(node, d)
+    if is_uninterpreted(node):
+        if all(is_zero(d(argument)) for argument in node.args):
+            return _ZERO
+        raise RuntimeError(f"Differentiate: nothing is known of the function {kind.__name__} but its name.")
     raise TypeError(f"Differentiate: no rule for {kind.__name__}.")
 
 

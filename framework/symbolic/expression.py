@@ -16,6 +16,7 @@ from merganser.framework.symbolic import printing
 from merganser.framework.symbolic._sympy import sympy
 from merganser.framework.symbolic.derivatives import differentiated
 from merganser.framework.symbolic.formula import Formula, replacements_of, values_of
+from merganser.framework.symbolic.kinds import ExpressionKind, expression_kind, taken_apart
 from merganser.framework.symbolic.nodes import IsNan, Maximum, Minimum, Symbol, is_number, is_zero, number
 from merganser.framework.symbolic.trees import (
     decided,
@@ -304,6 +305,14 @@ class Expression(Term):
         """Whether this is a polynomial of its variables."""
         symbols = symbols_of(self._node)
         return not symbols or bool(self._node.is_polynomial(*symbols))
+
+    def get_kind(self) -> ExpressionKind:
+        """What this is at its top: a sum, a product, a sine, ..."""
+        return expression_kind(self._node)
+
+    def Unapply(self) -> tuple[Any, list[Any]]:
+        """A function and the list of arguments that give this expression: of a sum, its constant and its terms."""
+        return taken_apart(self)
 
     def to_string(self) -> str:
         """The expression as text."""

@@ -12,6 +12,7 @@ from merganser.framework.core.keywords import also_named
 from merganser.framework.core.random_values import RandomDistribution, RandomGenerator, draw
 from merganser.framework.symbolic import printing
 from merganser.framework.symbolic._sympy import sympy
+from merganser.framework.symbolic.kinds import FormulaKind, formula_kind, taken_apart
 from merganser.framework.symbolic.nodes import Symbol, is_number, number
 from merganser.framework.symbolic.trees import (
     evaluated,
@@ -86,6 +87,16 @@ class Formula:
         """The formula with e for the variable `var`; or with all of a dict {Variable: expression}, at once."""
         return Formula._of(substituted(self._node, replacements_of(var, e), {}))
 
+    def logical_and(self, *others: Formula) -> Formula:
+        """The formula that holds if this one and the others do; what math calls, which does not know the class."""
+        return logical_and(self, *others)
+
+    def if_then_else(self, e_then: Any, e_else: Any) -> Any:
+        """The expression that is one or the other; what math calls, which does not know the class."""
+        from merganser.framework.symbolic.functions import if_then_else
+
+        return if_then_else(self, e_then, e_else)
+
     def EqualTo(self, other: Formula) -> bool:
         """Whether both formulas have the same structure."""
         if not isinstance(other, Formula):
@@ -104,6 +115,14 @@ class Formula:
             "if_then_else or logical_and/or/not; EqualTo to compare structure; and numpy.less(a, b, dtype=object) "
             "and its companions to compare arrays."
         )
+
+    def get_kind(self) -> FormulaKind:
+        """What this is at its top: a relation, a conjunction, ..."""
+        return formula_kind(self._node)
+
+    def Unapply(self) -> tuple[Any, list[Any]]:
+        """A function and the list of arguments that give this formula."""
+        return taken_apart(self)
 
     def to_string(self) -> str:
         """The formula as text."""

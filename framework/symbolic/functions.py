@@ -17,26 +17,35 @@ __all__ = [
     "cosh",
     "exp",
     "floor",
+    "forall",
     "if_then_else",
     "isnan",
     "log",
     "max",
     "min",
+    "positive_semidefinite",
     "pow",
     "sin",
     "sinh",
     "sqrt",
     "tan",
     "tanh",
+    "uninterpreted_function",
 ]
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from merganser.framework.core.keywords import also_named
+from merganser.framework.symbolic._sympy import sympy
 from merganser.framework.symbolic.expression import Expression, node_of
 from merganser.framework.symbolic.formula import Formula
-from merganser.framework.symbolic.nodes import IfThenElse
+from merganser.framework.symbolic.nodes import Bound, ForAll, IfThenElse, PositiveSemidefinite
+from merganser.framework.symbolic.trees import substituted
+from merganser.framework.symbolic.variables import Variables
 
 
 def _unary(name: str) -> Callable[[Any], Expression]:
@@ -76,6 +85,46 @@ max, min, pow = _binary("max"), _binary("min"), _binary("pow")
 def isnan(x: Any) -> Formula:
     """The formula that x is NaN."""
     return Expression(x).isnan()
+
+
+def forall(vars: Variables, f: Formula) -> Formula:
+    """The formula that f holds whatever the values of some variables; it has no value that could be computed.
+
+    Raises:
+        TypeError: f is no Formula.
+    """
+    if not isinstance(f, Formula):
+        raise TypeError(f"forall: expected a Formula, got {type(f).__name__}.")
+    bound = {variable._node: Bound.of(variable._node) for variable in Variables(vars)}
+    return Formula._of(ForAll(substituted(f._node, bound, {}), *bound.values()))
+
+
+def positive_semidefinite(m: npt.ArrayLike) -> Formula:
+    """The formula that a symmetric matrix of expressions, shape [n, n], has no negative eigenvalue.
+
+    Raises:
+        RuntimeError: the matrix is not symmetric.
+    """
+    matrix = np.array(m, dtype=object)
+    nodes = [node_of(entry) for entry in matrix.ravel()]
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or None in nodes:
+        raise TypeError(f"positive_semidefinite: expected a square matrix of expressions, got shape {matrix.shape}.")
+    entries = np.array(nodes, dtype=object).reshape(matrix.shape)
+    if any(entries[i, j] != entries[j, i] for i, j in np.ndindex(*matrix.shape)):
+        raise RuntimeError(f"positive_semidefinite: the matrix is not symmetric: {matrix}.")
+    return Formula._of(PositiveSemidefinite(sympy.Integer(len(matrix)), *nodes))
+
+
+def uninterpreted_function(name: str, arguments: Sequence[Any]) -> Expression:
+    """An expression of which only is known on what it depends; it can be neither evaluated nor differentiated.
+
+    Raises:
+        TypeError: an argument is no expression.
+    """
+    nodes = [node_of(argument) for argument in arguments]
+    if None in nodes:
+        raise TypeError(f"uninterpreted_function: expected a name and expressions, got {arguments!r}.")
+    return Expression._of(sympy.Function(name, real=True)(*nodes))
 
 
 def if_then_else(f_cond: Formula, e_then: Any, e_else: Any) -> Expression:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 __all__ = [
-    "DecomposeAffineExpressions",
-    "DecomposeLinearExpressions",
     "Evaluate",
     "GetVariableVector",
     "IsAffine",
@@ -12,9 +10,10 @@ __all__ = [
     "Substitute",
     "TaylorExpand",
     "ToLatex",
+    "nodes_of",
 ]
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -27,11 +26,13 @@ from merganser.framework.symbolic.derivatives import differentiated
 from merganser.framework.symbolic.expression import Expression, Term, node_of, symbol_of
 from merganser.framework.symbolic.formula import Formula, replacements_of, values_of
 from merganser.framework.symbolic.nodes import number
+from merganser.framework.symbolic.polynomial import Polynomial
+from merganser.framework.symbolic.sin_cos import SinCos, substitute_sin_cos
 from merganser.framework.symbolic.trees import evaluated, substituted, symbols_of
 from merganser.framework.symbolic.variables import Variables
 
 
-def _nodes(matrix: npt.ArrayLike, where: str) -> npt.NDArray[Any]:
+def nodes_of(matrix: npt.ArrayLike, where: str) -> npt.NDArray[Any]:
     """The trees of the entries, shape [m, n]; a vector is a column."""
     entries = np.asarray(matrix, dtype=object)
     if entries.ndim not in (1, 2):
@@ -42,6 +43,18 @@ def _nodes(matrix: npt.ArrayLike, where: str) -> npt.NDArray[Any]:
         if nodes[index] is None:
             raise TypeError(f"{where}: entry {index} is no expression but {type(entry).__name__}.")
     return nodes.reshape(-1, 1) if nodes.ndim == 1 else nodes
+
+
+def _of_polynomials(matrix: Any, function: Callable[[Polynomial], Any]) -> Any:
+    """The matrix with a function applied to its entries that are Polynomials."""
+    entries = np.asarray(matrix, dtype=object)
+    if not any(isinstance(entry, Polynomial) for entry in entries.flat):
+        return matrix
+    return np.vectorize(lambda x: function(x) if isinstance(x, Polynomial) else x, otypes=[object])(entries)
+
+
+def _polynomial(entry: Any) -> Polynomial:
+    return entry if isinstance(entry, Polynomial) else Polynomial(entry)
 
 
 def _expressions(nodes: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -57,7 +70,7 @@ def Evaluate(
     """Values of a matrix of expressions; subexpressions that entries share are computed once.
 
     Args:
-        m: expressions, shape [m, n] or [m].
+        m: expressions, or Polynomials, shape [m, n] or [m].
         env: values of their variables, {Variable: number}.
         generator: draws values of random variables that have none there.
 
@@ -68,7 +81,7 @@ def Evaluate(
         RuntimeError: a variable without a value, a NaN, or a division by zero.
         ValueError: an argument outside of the domain of a function.
     """
-    nodes, memo = _nodes(m, "Evaluate"), {}  # type: ignore[var-annotated]
+    nodes, memo = nodes_of(_of_polynomials(m, Polynomial.ToExpression), "Evaluate"), {}  # type: ignore[var-annotated]
     values = values_of(env, generator, nodes.flat)
     result = np.empty(nodes.shape)
     for index, node in np.ndenumerate(nodes):
@@ -82,24 +95,32 @@ def Substitute(m: Any, subst: Any, e: Any = None) -> Any:
 
     Args:
         m: expressions, shape [m, n] or [m]; or one expression.
-        subst: {Variable: expression}, or one variable and then e.
+        subst: {Variable: expression}, or one variable and then e; or {Variable: SinCos}, for sines and cosines.
         e: the expression for that one variable.
 
     Returns:
         Objects, shape [m, n] ([m, 1] for a vector); or one expression.
     """
-    replacements, memo = replacements_of(subst, e), {}  # type: ignore[var-annotated]
+    memo: dict[Any, Any] = {}
+    replaced: Callable[..., Any] = substituted
+    if isinstance(subst, Mapping) and any(isinstance(value, SinCos) for value in subst.values()):
+        replaced = substitute_sin_cos
+        replacements: Any = {symbol_of(variable, "Substitute"): pair for variable, pair in subst.items()}
+    else:
+        replacements = replacements_of(subst, e)
     if isinstance(m, Term):
-        return Expression._of(substituted(m._node, replacements, memo))
-    nodes = _nodes(m, "Substitute")
+        return Expression._of(replaced(m._node, replacements, memo))
+    nodes = nodes_of(m, "Substitute")
     for index, node in np.ndenumerate(nodes):
-        nodes[index] = substituted(node, replacements, memo)
+        nodes[index] = replaced(node, replacements, memo)
     return _expressions(nodes)
 
 
 def Jacobian(f: npt.ArrayLike, vars: npt.ArrayLike) -> npt.NDArray[Any]:
-    """Partial derivatives of a vector of expressions, shape [len(f), len(vars)]."""
-    rows = _nodes(f, "Jacobian").ravel()
+    """Partial derivatives of a vector of expressions, or of Polynomials, shape [len(f), len(vars)]."""
+    if any(isinstance(entry, Polynomial) for entry in np.ravel(np.asarray(f, dtype=object))):
+        return np.array([_polynomial(entry).Jacobian(np.ravel(vars)) for entry in np.ravel(f)], dtype=object)
+    rows = nodes_of(f, "Jacobian").ravel()
     result = np.empty((rows.size, np.size(vars)), dtype=object)
     for j, variable in enumerate(np.ravel(np.asarray(vars, dtype=object))):
         symbol, memo = symbol_of(variable, "Jacobian"), {}  # type: ignore[var-annotated]
@@ -110,13 +131,13 @@ def Jacobian(f: npt.ArrayLike, vars: npt.ArrayLike) -> npt.NDArray[Any]:
 
 def GetVariableVector(expressions: npt.ArrayLike) -> npt.NDArray[Any]:
     """All variables of the expressions, in the order in which they were made; objects, shape [n]."""
-    symbols = symbols_of(*_nodes(expressions, "GetVariableVector").ravel())
+    symbols = symbols_of(*nodes_of(expressions, "GetVariableVector").ravel())
     return np.array([symbol.variable for symbol in symbols], dtype=object)
 
 
 def IsAffine(m: npt.ArrayLike, vars: Iterable[Any] | None = None) -> bool:
     """Whether all entries are affine in `vars`; by default, in all variables that occur."""
-    nodes = _nodes(m, "IsAffine").ravel()
+    nodes = nodes_of(m, "IsAffine").ravel()
     symbols = set(symbols_of(*nodes)) if vars is None else {v._node for v in Variables(vars)}
     for symbol in symbols:
         for node in nodes:
@@ -124,51 +145,6 @@ def IsAffine(m: npt.ArrayLike, vars: Iterable[Any] | None = None) -> bool:
             if symbols & set(symbols_of(slope)):
                 return False
     return True
-
-
-@also_named(v="expressions")
-def DecomposeAffineExpressions(
-    expressions: npt.ArrayLike, vars: npt.ArrayLike | None = None
-) -> Any:
-    """A and b of expressions A vars + b.
-
-    Args:
-        expressions: shape [m]; by the name `v`, where vars are left out.
-        vars: variables, shape [n]; by default all that occur.
-
-    Returns:
-        A, shape [m, n], and b, shape [m]; and the variables, if they were left out.
-
-    Raises:
-        RuntimeError: the expressions are not affine in vars, or have other variables.
-    """
-    variables = GetVariableVector(expressions) if vars is None else np.ravel(np.asarray(vars, dtype=object))
-    nodes = _nodes(expressions, "DecomposeAffineExpressions").ravel()
-    others = set(symbols_of(*nodes)) - {symbol_of(v, "DecomposeAffineExpressions") for v in variables}
-    if others or not IsAffine(expressions):
-        raise RuntimeError(
-            f"DecomposeAffineExpressions: the expressions are not affine in {[str(v) for v in variables]} alone. "
-            f"Other variables: {sorted(symbol.name for symbol in others)}."
-        )
-    origin = dict.fromkeys(variables, 0.0)
-    A = Evaluate(Jacobian(expressions, variables), origin) if len(variables) else np.zeros((len(nodes), 0))
-    b = Evaluate(expressions, origin).ravel()
-    return (A, b, variables) if vars is None else (A, b)
-
-
-def DecomposeLinearExpressions(expressions: npt.ArrayLike, vars: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """The matrix M of expressions M vars, shape [len(expressions), len(vars)].
-
-    Raises:
-        RuntimeError: the expressions are not linear in vars.
-    """
-    M, constants = DecomposeAffineExpressions(expressions, vars)
-    if np.any(constants):
-        raise RuntimeError(
-            f"DecomposeLinearExpressions: expected linear expressions, but there are constant terms "
-            f"{constants.tolist()}. Use DecomposeAffineExpressions."
-        )
-    return M
 
 
 def TaylorExpand(f: Expression, a: Mapping[Any, float], order: int) -> Expression:
@@ -211,6 +187,6 @@ def ToLatex(e: Any, precision: int = 3) -> str:
     """An expression, a formula or a matrix of expressions as LaTeX; floats with at most `precision` decimals."""
     if isinstance(e, (Term, Formula)):
         return printing.latex(e._node, precision)
-    rows = _nodes(e, "ToLatex")
+    rows = nodes_of(e, "ToLatex")
     lines = (" & ".join(printing.latex(node, precision) for node in row) for row in rows)
     return r"\begin{bmatrix} " + r" \\ ".join(lines) + r" \end{bmatrix}"

@@ -8,17 +8,22 @@ from __future__ import annotations
 
 __all__ = [
     "SYMBOLS",
+    "Bound",
+    "ForAll",
     "IfThenElse",
     "IsNan",
     "Maximum",
     "Minimum",
+    "PositiveSemidefinite",
     "Symbol",
     "is_number",
+    "is_uninterpreted",
     "is_zero",
     "new_symbol",
     "number",
 ]
 
+import itertools
 import math
 from typing import Any
 from weakref import WeakValueDictionary
@@ -51,8 +56,20 @@ class Symbol(sympy.Dummy):
 SYMBOLS: WeakValueDictionary[int, Symbol] = WeakValueDictionary()
 
 
-def new_symbol(name: str, index: int | None = None) -> Symbol:
-    """A symbol for a real variable, with the next number unless one is given."""
+_NUMBERS = itertools.count(sympy.Dummy._base_dummy_index)  # of this process; those of others begin elsewhere
+_BITS_OF_NUMBERS = 56
+
+
+def new_symbol(name: str, rank: int, index: int | None = None) -> Symbol:
+    """A symbol for a real variable.
+
+    Args:
+        name: of the variable.
+        rank: symbols of lesser rank come before it in order.
+        index: by default the next number, for which the rank comes first.
+    """
+    if index is None:
+        index = rank << _BITS_OF_NUMBERS | next(_NUMBERS)
     symbol = Symbol(name, dummy_index=index, real=True)
     SYMBOLS[symbol.dummy_index] = symbol
     return symbol
@@ -110,6 +127,43 @@ class IsNan(sympy.logic.boolalg.BooleanFunction):
     @classmethod
     def eval(cls, argument: sympy.Expr) -> Any:
         return sympy.S(argument is sympy.nan) if argument.is_Number else None
+
+
+class Bound(sympy.Dummy):
+    """A symbol inside of the formula that it is bound by; it is not free there, nor replaced by substitutions."""
+
+    __slots__ = ("variable",)
+    variable: Any
+
+    @staticmethod
+    def of(symbol: Symbol) -> Bound:
+        """The bound symbol that stands for a variable."""
+        bound = Bound(symbol.name, dummy_index=symbol.dummy_index, real=True)
+        bound.variable = symbol.variable
+        return bound
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return Bound.of, (self.variable._node,)
+
+
+class ForAll(sympy.logic.boolalg.BooleanFunction):
+    """Whether a condition (the first argument) holds whatever the values of bound symbols (the others)."""
+
+
+class PositiveSemidefinite(sympy.logic.boolalg.BooleanFunction):
+    """Whether a symmetric matrix, its size and then its entries row by row, has no negative eigenvalue."""
+
+    def matrix(self, entry: Any) -> Any:
+        """The matrix, a function being applied to each of its entries."""
+        size, entries = int(self.args[0]), self.args[1:]
+        result = np.empty((size, size), dtype=object)
+        result.ravel()[:] = [entry(each) for each in entries]
+        return result
+
+
+def is_uninterpreted(node: Any) -> bool:
+    """Whether a tree is a function of which only the name is known."""
+    return isinstance(node, sympy.core.function.AppliedUndef)
 
 
 def is_number(value: Any) -> bool:

@@ -1,58 +1,105 @@
-"""Texts of expressions, plain and for LaTeX."""
+"""Texts of expressions, plain and for LaTeX.
+
+Plain texts have all parentheses, sums and products their constant first:
+
+    (-4 + 3 * x + 2 * (x * y))      pow(x, 2)      (if (x > y) then x else y)
+"""
 
 from __future__ import annotations
 
-__all__ = ["latex", "text"]
+__all__ = ["latex", "place", "text"]
 
 from typing import Any
 
-from merganser.framework.symbolic._sympy import LatexPrinter, StrPrinter
+from merganser.framework.symbolic._sympy import LatexPrinter, sympy
+from merganser.framework.symbolic.kinds import ExpressionKind, FormulaKind, divided, expression_kind, formula_kind
+from merganser.framework.symbolic.nodes import Bound, Symbol
+from merganser.framework.symbolic.trees import symbols_of
+
+_WORDS = {FormulaKind.And: "and", FormulaKind.Or: "or"}
+_SIGNS = {
+    FormulaKind.Eq: "==", FormulaKind.Neq: "!=", FormulaKind.Gt: ">", FormulaKind.Geq: ">=", FormulaKind.Lt: "<",
+    FormulaKind.Leq: "<=",
+}  # fmt: skip
 
 
-class _TextPrinter(StrPrinter):
-    """sympy's text, with plain names of variables and our kinds of nodes."""
-
-    def _print_Symbol(self, node: Any) -> str:
-        return node.name
-
-    _print_Dummy = _print_Symbol
-
-    def _print_Maximum(self, node: Any) -> str:
-        return f"max({self._print(node.args[0])}, {self._print(node.args[1])})"
-
-    def _print_Minimum(self, node: Any) -> str:
-        return f"min({self._print(node.args[0])}, {self._print(node.args[1])})"
-
-    def _print_IfThenElse(self, node: Any) -> str:
-        condition, then, otherwise = (self._print(argument) for argument in node.args)
-        return f"(if {condition} then {then} else {otherwise})"
-
-    def _print_Float(self, node: Any) -> str:
-        return repr(float(node))
-
-    def _print_Abs(self, node: Any) -> str:
-        return f"abs({self._print(node.args[0])})"
-
-    def _print_ceiling(self, node: Any) -> str:
-        return f"ceil({self._print(node.args[0])})"
-
-    def _print_IsNan(self, node: Any) -> str:
-        return f"isnan({self._print(node.args[0])})"
-
-    def _print_NaN(self, node: Any) -> str:
+def text(node: Any) -> str:
+    """A tree as text."""
+    if isinstance(node, (Symbol, Bound)):
+        return str(node.name)
+    if isinstance(node, sympy.logic.boolalg.Boolean):
+        return _condition(node)
+    kind = expression_kind(node)
+    if kind is ExpressionKind.Constant:
+        return _constant(float(node))
+    if kind is ExpressionKind.NaN:
         return "NaN"
+    if kind is ExpressionKind.Add:
+        return _sum(node)
+    if kind in (ExpressionKind.Mul, ExpressionKind.Div):
+        return _product(node)
+    if kind is ExpressionKind.IfThenElse:
+        condition, then, otherwise = map(text, node.args)
+        return f"(if {condition} then {then} else {otherwise})"
+    arguments = node.args[:1] if kind is ExpressionKind.Sqrt else node.args
+    name = node.func.__name__ if kind is ExpressionKind.UninterpretedFunction else kind.name.lower()
+    return f"{name}({', '.join(map(text, arguments))})"
 
-    def _print_And(self, node: Any) -> str:
-        return "(" + " and ".join(self._print(argument) for argument in node.args) + ")"
 
-    def _print_Or(self, node: Any) -> str:
-        return "(" + " or ".join(self._print(argument) for argument in node.args) + ")"
+def _constant(value: float) -> str:
+    return repr(value).removesuffix(".0")
 
-    def _print_Not(self, node: Any) -> str:
-        return f"!({self._print(node.args[0])})"
 
-    def _print_Relational(self, node: Any) -> str:
-        return f"({self._print(node.args[0])} {node.rel_op} {self._print(node.args[1])})"
+def _sum(node: Any) -> str:
+    constant, rest = node.as_coeff_Add()
+    shown = "" if constant == 0 else _constant(float(constant))
+    for term in sorted(sympy.Add.make_args(rest), key=place):
+        factor, other = term.as_coeff_Mul()
+        is_negative = bool(factor < 0)
+        sign = " - " if is_negative else " + " if shown else ""
+        size, part = abs(factor), text(other)
+        shown += sign + (part if size == 1 else f"{_constant(float(size))} * {part}")
+    return f"({shown})"
+
+
+def _product(node: Any) -> str:
+    above, below = divided(node)
+    if below != 1:
+        return f"({text(above)} / {text(below)})"
+    constant, rest = node.as_coeff_Mul()
+    factors = [text(factor) for factor in sorted(sympy.Mul.make_args(rest), key=_place_of_factor)]
+    return "(" + " * ".join(factors if constant == 1 else [_constant(float(constant)), *factors]) + ")"
+
+
+def place(node: Any) -> Any:
+    """Where a term or a factor stands among others: by what it is a multiple or a power of."""
+    other = node.as_coeff_Mul()[1]
+    base, exponent = other.as_base_exp() if other.is_Pow and other.exp.is_Number else (other, sympy.S.One)
+    numbers = [symbol.dummy_index for symbol in symbols_of(base)]
+    return expression_kind(other).value, numbers, expression_kind(base).value, float(exponent), str(base)
+
+
+def _place_of_factor(node: Any) -> Any:
+    base, exponent = node.as_base_exp() if node.is_Pow else (node, sympy.S.One)
+    return (*place(base), str(exponent))
+
+
+def _condition(node: Any) -> str:
+    kind = formula_kind(node)
+    if kind in (FormulaKind.True_, FormulaKind.False_):
+        return str(bool(node))
+    if kind in _SIGNS:
+        return f"({text(node.args[0])} {_SIGNS[kind]} {text(node.args[1])})"
+    if kind in _WORDS:
+        return "(" + f" {_WORDS[kind]} ".join(map(text, node.args)) + ")"
+    if kind is FormulaKind.Not:
+        return f"!({text(node.args[0])})"
+    if kind is FormulaKind.Forall:
+        return f"forall({{{', '.join(map(text, node.args[1:]))}}}. {text(node.args[0])})"
+    if kind is FormulaKind.PositiveSemidefinite:
+        rows = "\n".join(" ".join(row) for row in node.matrix(text))
+        return f"positive_semidefinite({rows})"
+    return f"isnan({text(node.args[0])})"
 
 
 class _LatexPrinter(LatexPrinter):
@@ -76,11 +123,6 @@ class _LatexPrinter(LatexPrinter):
         condition, then, otherwise = (self._print(argument) for argument in node.args)
         lines = rf"{then} & \text{{if }} {condition} \\ {otherwise} & \text{{otherwise}}"
         return rf"\begin{{cases}} {lines} \end{{cases}}"
-
-
-def text(node: Any) -> str:
-    """A tree as text."""
-    return _TextPrinter().doprint(node)
 
 
 def latex(node: Any, precision: int) -> str:

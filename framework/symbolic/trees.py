@@ -24,9 +24,25 @@ import operator
 from collections.abc import Callable, Container, Mapping
 from typing import Any
 
+import numpy as np
+
 from merganser.framework.math._ieee import ELEMENTARY, power
 from merganser.framework.symbolic._sympy import sympy
-from merganser.framework.symbolic.nodes import IfThenElse, IsNan, Maximum, Minimum, Symbol, is_zero, number
+from merganser.framework.symbolic.nodes import (
+    Bound,
+    ForAll,
+    IfThenElse,
+    IsNan,
+    Maximum,
+    Minimum,
+    PositiveSemidefinite,
+    Symbol,
+    is_uninterpreted,
+    is_zero,
+    number,
+)
+
+_ROUND_OFF = 1e-12  # of eigenvalues, for entries of size 1
 
 #: Functions of one argument: how sympy calls them, and their values.
 FUNCTIONS: dict[Any, Callable[[float], float]] = {
@@ -67,10 +83,13 @@ def symbols_of(*nodes: sympy.Basic) -> list[Symbol]:
     return sorted((node for node in seen if isinstance(node, Symbol)), key=lambda s: s.dummy_index)
 
 
-def postorder(root: sympy.Basic, known: Container[Any], lazy: bool = True) -> list[sympy.Basic]:
+def postorder(
+    root: sympy.Basic, known: Container[Any], lazy: bool = True, into: Callable[[Any], bool] = lambda node: True
+) -> list[sympy.Basic]:
     """Subtrees that are not in `known`, each once and after its arguments, without recursion.
 
-    With `lazy`, of a choice the condition is visited and the arms are not, as one of them may be undefined.
+    With `lazy`, of a choice the condition is visited and the arms are not, as one of them may be undefined. Of nodes
+    for which `into` does not hold, no arguments are visited.
     """
     order: list[sympy.Basic] = []
     seen: set[sympy.Basic] = set()
@@ -82,7 +101,8 @@ def postorder(root: sympy.Basic, known: Container[Any], lazy: bool = True) -> li
         elif node not in seen and node not in known:
             seen.add(node)
             pending.append((node, True))
-            arguments = node.args[:1] if lazy and isinstance(node, IfThenElse) else node.args
+            arguments = node.args if into(node) else ()
+            arguments = arguments[:1] if lazy and isinstance(node, IfThenElse) else arguments
             pending.extend((argument, False) for argument in arguments)
     return order
 
@@ -122,6 +142,8 @@ def _symbol_value(symbol: Symbol, values: Mapping[Symbol, float]) -> float:
 
 
 def _constant_value(node: sympy.Basic) -> Any:
+    if isinstance(node, Bound):
+        return math.nan  # what binds it has no value, either
     if node in (sympy.true, sympy.false):
         return bool(node)
     value = float(node) if node.is_comparable or node.is_infinite else math.nan
@@ -151,6 +173,11 @@ def _operation_value(node: sympy.Basic, arguments: list[Any]) -> Any:
         return max(arguments) if kind is Maximum else min(arguments)
     if kind is IsNan:
         return False  # an evaluation that meets NaN does not get here
+    if kind is PositiveSemidefinite:
+        matrix = np.array(arguments[1:]).reshape(int(arguments[0]), -1)
+        return bool(np.linalg.eigvalsh(matrix).min(initial=0.0) >= -_ROUND_OFF * np.abs(matrix).max(initial=0.0))
+    if kind is ForAll or is_uninterpreted(node):
+        raise RuntimeError(f"Evaluate: {printable(node)} has no value that could be computed.")
     if kind is sympy.Not:
         return not arguments[0]
     return all(arguments) if kind is sympy.And else any(arguments)

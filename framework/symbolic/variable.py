@@ -14,17 +14,17 @@ __all__ = [
     "Variable",
 ]
 
-from enum import Enum
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from merganser.framework.core.enumeration import Enumeration
 from merganser.framework.symbolic.expression import Term
 from merganser.framework.symbolic.nodes import SYMBOLS, Symbol, new_symbol
 
 
-class VariableType(Enum):
+class VariableType(Enumeration):
     """What values a variable takes. Evaluation does not enforce it."""
 
     CONTINUOUS = 0
@@ -59,7 +59,7 @@ class Variable(Term):
         self._setup(name, type, None)
 
     def _setup(self, name: str, type: VariableType, index: int | None) -> None:
-        self._node = new_symbol(name, index)
+        self._node = new_symbol(name, type.value, index)
         self._node.variable = self
         self._type = type
 
@@ -71,7 +71,7 @@ class Variable(Term):
         return self
 
     def get_id(self) -> int:
-        """The number of the variable, different for all variables."""
+        """The number of the variable, different for all variables; variables are in its order: by type, then by age."""
         return int(self._node.dummy_index)
 
     def get_name(self) -> str:
@@ -99,7 +99,7 @@ class Variable(Term):
         return self.get_name()
 
     def __repr__(self) -> str:
-        return f"Variable('{self}', {self._type.name.capitalize()})"
+        return f"Variable('{self}', {self._type.name.replace('_', ' ').title()})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickled, (self.get_name(), self._type, self.get_id())

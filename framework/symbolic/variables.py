@@ -86,6 +86,10 @@ class Variables:
     def __hash__(self) -> int:
         return hash(frozenset(self._by_id))
 
+    def __lt__(self, other: Variables) -> bool:
+        """Whether this set comes before another in the lexicographic order of the numbers of variables."""
+        return sorted(self._by_id) < sorted(other._by_id) if isinstance(other, Variables) else NotImplemented
+
     def __eq__(self, other: object) -> bool:
         return self.EqualTo(other) if isinstance(other, Variables) else NotImplemented
 

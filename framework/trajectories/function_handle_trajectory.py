@@ -54,6 +54,9 @@ class FunctionHandleTrajectory(Trajectory):
             raise TypeError(f"FunctionHandleTrajectory: func must be a function, got {type(func).__name__}.")
         self._derivative_func = func
 
+    def _scalar_type(self) -> Any:
+        return None  # functions compute with any
+
     def Clone(self) -> FunctionHandleTrajectory:
         """Returns a copy that calls the same functions."""
         result = FunctionHandleTrajectory(self._func, *self._shape, *self._times)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import enum
 from typing import Any
 
 import numpy as np
 
+from merganser.framework.core.enumeration import Enumeration
 from merganser.framework.core.scalars import cast_array, scalar_of_array
 from merganser.framework.trajectories._scalars import Array, derivative_order_of, plain
 
 __all__ = ["Polynomial", "ToleranceType", "horner"]
 
 
-class ToleranceType(enum.Enum):
+class ToleranceType(Enumeration):
     """What a tolerance is relative to."""
 
     kAbsolute = 0

@@ -40,8 +40,12 @@ __all__ = [
 ]
 
 
+def _scalar_of(thing: Any) -> Any:
+    return thing._scalar_type()
+
+
 def _template(cls: type[Any]) -> ValueTemplate:
-    return ValueTemplate(cls, lambda thing: thing._scalar_type(), lambda thing, T: thing._cast(T))
+    return ValueTemplate(cls, _scalar_of, lambda thing, T: thing._cast(T))
 
 
 BezierCurve_ = _template(BezierCurve)
@@ -55,7 +59,7 @@ PathParameterizedTrajectory_ = _template(PathParameterizedTrajectory)
 PiecewisePolynomial_ = _template(PiecewisePolynomial)
 PiecewisePose_ = _template(PiecewisePose)
 PiecewiseQuaternionSlerp_ = _template(PiecewiseQuaternionSlerp)
-PiecewiseTrajectory_ = ValueTemplate(PiecewiseTrajectory)
+PiecewiseTrajectory_ = ValueTemplate(PiecewiseTrajectory, _scalar_of)
 Polynomial_ = _template(Polynomial)
 StackedTrajectory_ = _template(StackedTrajectory)
-Trajectory_ = ValueTemplate(Trajectory)
+Trajectory_ = ValueTemplate(Trajectory, _scalar_of)

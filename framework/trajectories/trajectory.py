@@ -141,7 +141,7 @@ class Trajectory:
         return RuntimeError(f"{self._name} does not support derivatives.")
 
     def _scalar_type(self) -> Any:
-        """The scalar type of the numbers that the trajectory holds."""
+        """The scalar type of the numbers that the trajectory holds; None if it computes with any."""
         return float
 
     def _cast(self, T: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from merganser.framework.core.records import hash_of_type
+from merganser.framework.core.records import settings
 from merganser.geometry.images.image import (
     AnyImage,
     ImageDepth16U,
@@ -56,6 +56,7 @@ _READ_AS: dict[str, tuple[type[AnyImage], PixelScalar]] = {
 _CONVERTED_TO = {"1": "L", "P": "RGB", "CMYK": "RGB", "YCbCr": "RGB", "LA": "RGBA", "PA": "RGBA", "I;16B": "I;16"}
 
 
+@settings
 @dataclass(kw_only=True)
 class Metadata:
     """What an image file holds.
@@ -68,8 +69,6 @@ class Metadata:
         channels: numbers in a pixel.
         scalar: type of these numbers.
     """
-
-    __hash__ = hash_of_type
 
     format: ImageFileFormat = ImageFileFormat.kJpeg
     width: int = 0

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.records import hash_of_type
+from merganser.framework.core.records import set_known, settings
 from merganser.geometry.rgba import Rgba
 
 __all__ = [
@@ -21,7 +21,6 @@ __all__ = [
     "RenderEngineGltfClientParams",
     "RenderEngineVtkParams",
     "SsaoParameter",
-    "to_yaml",
 ]
 
 Vector = NDArray[np.float64]
@@ -33,13 +32,12 @@ _SKY = (204 / 255, 229 / 255, 1.0)
 class _Record:
     """Equal to another one of the same type and values, arrays among them; these may be given as any sequence."""
 
-    __hash__ = hash_of_type
     _vectors: ClassVar[frozenset[str]] = frozenset()
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in self._vectors and value is not None:
             value = np.array(value, dtype=np.float64)
-        object.__setattr__(self, name, value)
+        set_known(self, name, value)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -48,6 +46,7 @@ class _Record:
         return all(np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b for a, b in pairs)
 
 
+@settings
 @dataclass(kw_only=True, eq=False)
 class LightParameter(_Record):
     """A light.
@@ -76,11 +75,13 @@ class LightParameter(_Record):
     cone_angle: float = 0.0
 
 
+@settings
 @dataclass(kw_only=True, eq=False)
 class NullTexture(_Record):
     """No texture."""
 
 
+@settings
 @dataclass(kw_only=True, eq=False)
 class EquirectangularMap(_Record):
     """A picture of all directions: longitude along its width, latitude along its height.
@@ -92,6 +93,7 @@ class EquirectangularMap(_Record):
     path: str = ""
 
 
+@settings
 @dataclass(kw_only=True, eq=False)
 class EnvironmentMap(_Record):
     """What surrounds the scene, lights it and is seen in reflections.
@@ -105,6 +107,7 @@ class EnvironmentMap(_Record):
     texture: NullTexture | EquirectangularMap = field(default_factory=NullTexture)
 
 
+@settings
 @dataclass(kw_only=True, eq=False)
 class SsaoParameter(_Record):
     """Screen-space ambient occlusion: corners and creases, which less light reaches, are drawn darker.
@@ -126,6 +129,7 @@ class SsaoParameter(_Record):
     blur: bool = True
 
 
+@settings
 @dataclass(kw_only=True, eq=False)
 class GltfExtension(_Record):
     """What to do about an extension of glTF.
@@ -141,6 +145,7 @@ def _extensions() -> dict[str, GltfExtension]:
     return {"KHR_texture_basisu": GltfExtension(warn_unimplemented=False)}
 
 
+@settings
 @dataclass(kw_only=True, eq=False)
 class RenderEngineVtkParams(_Record):
     """Parameters of `MakeRenderEngineVtk`.
@@ -177,6 +182,7 @@ class RenderEngineVtkParams(_Record):
     backend: str = ""
 
 
+@settings
 @dataclass(kw_only=True, eq=False)
 class RenderEngineGlParams(_Record):
     """Parameters of `MakeRenderEngineGl`.
@@ -192,6 +198,7 @@ class RenderEngineGlParams(_Record):
     lights: list[LightParameter] = field(default_factory=list)
 
 
+@settings
 @dataclass(kw_only=True, eq=False)
 class RenderEngineGltfClientParams(_Record):
     """Parameters of `MakeRenderEngineGltfClient`.
@@ -207,33 +214,3 @@ class RenderEngineGltfClientParams(_Record):
     render_endpoint: str = "render"
     verbose: bool = False
     cleanup: bool = True
-
-
-def to_yaml(params: Any) -> str:
-    """Parameters as a YAML document whose one key is their type; what is None is left out."""
-    import yaml
-
-    class Dumper(yaml.SafeDumper):
-        """Writes lists of numbers in one line, and everything else below each other."""
-
-        def represent_list(self, items: Any) -> Any:
-            in_line = all(isinstance(item, (int, float, str)) for item in items)
-            return self.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=in_line)
-
-    Dumper.add_representer(list, Dumper.represent_list)
-    document = {type(params).__name__: _plain(params)}
-    text: str = yaml.dump(document, Dumper=Dumper, sort_keys=False, default_flow_style=False)
-    return text
-
-
-def _plain(value: Any) -> Any:
-    if is_dataclass(value):
-        parts = {f.name: getattr(value, f.name) for f in fields(value)}
-        return {name: _plain(part) for name, part in parts.items() if part is not None}
-    if isinstance(value, dict):
-        return {name: _plain(part) for name, part in value.items()}
-    if isinstance(value, Rgba):
-        return {"rgba": value.rgba.tolist()}
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return [_plain(part) for part in value]
-    return value.item() if isinstance(value, np.generic) else value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 
-from merganser.framework.core.records import hash_of_type
+from merganser.framework.core.records import settings
 from merganser.geometry.rgba import Rgba
 from merganser.geometry.roles import Role
 
@@ -31,6 +31,7 @@ class SideOfFaceToRender(enum.IntEnum):
     __str__ = enum.Enum.__str__
 
 
+@settings
 @dataclass(kw_only=True)
 class Gamepad:
     """The state of a gamepad at a browser.
@@ -41,13 +42,12 @@ class Gamepad:
         axes: where each axis stands, from -1 to 1.
     """
 
-    __hash__ = hash_of_type
-
     index: int | None = None
     button_values: list[float] = field(default_factory=list)
     axes: list[float] = field(default_factory=list)
 
 
+@settings
 @dataclass(kw_only=True)
 class OrthographicCamera:
     """A camera without perspective: what it sees is a box along its axes. See three.js' OrthographicCamera.
@@ -62,8 +62,6 @@ class OrthographicCamera:
         zoom: magnification.
     """
 
-    __hash__ = hash_of_type
-
     left: float = -1.0
     right: float = 1.0
     top: float = -1.0
@@ -73,6 +71,7 @@ class OrthographicCamera:
     zoom: float = 1.0
 
 
+@settings
 @dataclass(kw_only=True)
 class PerspectiveCamera:
     """An ordinary camera. See three.js' PerspectiveCamera.
@@ -85,8 +84,6 @@ class PerspectiveCamera:
         zoom: magnification.
     """
 
-    __hash__ = hash_of_type
-
     fov: float = 75.0
     aspect: float = 1.0
     near: float = 0.01
@@ -94,6 +91,7 @@ class PerspectiveCamera:
     zoom: float = 1.0
 
 
+@settings
 @dataclass(kw_only=True)
 class PropertyTuple:
     """A property to begin with; see `Meshcat.SetProperty`.
@@ -104,13 +102,12 @@ class PropertyTuple:
         value: bool, float or list of floats.
     """
 
-    __hash__ = hash_of_type
-
     path: str = ""
     property: str = ""
     value: bool | float | list[float] = field(default_factory=list)
 
 
+@settings
 @dataclass(kw_only=True)
 class MeshcatParams:
     """Settings of a Meshcat.
@@ -125,8 +122,6 @@ class MeshcatParams:
         realtime_rate_period: time over which the real-time rate is measured [s].
     """
 
-    __hash__ = hash_of_type
-
     host: str = "localhost"
     port: int | None = None
     web_url_pattern: str = "http://{host}:{port}"
@@ -137,6 +132,7 @@ class MeshcatParams:
     PropertyTuple = PropertyTuple
 
 
+@settings
 @dataclass(kw_only=True)
 class MeshcatVisualizerParams:
     """Settings of a MeshcatVisualizer.
@@ -154,8 +150,6 @@ class MeshcatVisualizerParams:
         include_unspecified_accepting: whether geometries are shown that do not say which viewers may, by a property
             ('meshcat', 'accepting') with the prefix.
     """
-
-    __hash__ = hash_of_type
 
     publish_period: float = 1 / 64.0
     role: Role = Role.kIllustration

@@ -44,6 +44,8 @@ class InverseDynamics(LeafSystem):
         kInverseDynamics = 0
         kGravityCompensation = 1
 
+        __str__ = enum.Enum.__str__
+
     kInverseDynamics = InverseDynamicsMode.kInverseDynamics
     kGravityCompensation = InverseDynamicsMode.kGravityCompensation
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from merganser.framework.core.scalars import class_name
 from merganser.framework.math import RotationMatrix
 from merganser.framework.math._scalars import expect_instance
 from merganser.multibody.math.vectors import as_vector, is_scalar
@@ -152,7 +153,7 @@ class SpatialVector:
     def __repr__(self) -> str:
         rotational, translational, _ = self._keywords
         return (
-            f"{type(self).__name__}(\n"
+            f"{class_name(type(self).__name__, self._coeffs)}(\n"
             f"  {rotational}={self._coeffs[:3].tolist()},\n"
             f"  {translational}={self._coeffs[3:].tolist()},\n)"
         )

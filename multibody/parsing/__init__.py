@@ -21,9 +21,7 @@ from merganser.multibody.parsing.process_directives import (
     ModelInstanceInfo,
     ProcessModelDirectives,
 )
-from merganser.multibody.parsing.schema import Rotation, Transform
 from merganser.multibody.parsing.scoped_frames import GetScopedFrameByName, GetScopedFrameByNameMaybe
-from merganser.multibody.parsing.typed_yaml import yaml_dump_typed, yaml_load_typed
 
 __all__ = [
     "AddCollisionFilterGroup",
@@ -45,8 +43,4 @@ __all__ = [
     "Parser",
     "ParsingError",
     "ProcessModelDirectives",
-    "Rotation",
-    "Transform",
-    "yaml_dump_typed",
-    "yaml_load_typed",
 ]

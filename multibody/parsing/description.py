@@ -84,10 +84,10 @@ class ShapeDescription:
 
 @dataclass(frozen=True)
 class FrictionDescription:
-    """Coulomb coefficients, dimensionless, static not below dynamic."""
+    """Coulomb coefficients, dimensionless, static not below dynamic; by default those of files that give none."""
 
-    static: float
-    dynamic: float
+    static: float = 1.0
+    dynamic: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class GeometryDescription:
         is_illustrated: whether a visual geometry is drawn for people.
         is_perceived: whether cameras see a visual geometry.
         renderers: names of the renderers that may show it; empty for all of them.
-        friction: None for the plant's default.
+        friction: None for that of the scene graph's settings.
         contact: numbers by (group, name) of the proximity properties, SI.
         compliance: "rigid" or "compliant" for hydroelastic contact, else None.
     """

@@ -134,24 +134,16 @@ def read_compliance(properties: XmlNode) -> str | None:
 def read_friction(properties: XmlNode) -> FrictionDescription | None:
     """Coulomb coefficients below <drake:proximity_properties>; one of them stands for both."""
     static, dynamic = (properties.find(f"drake:mu_{kind}") for kind in ("static", "dynamic"))
-    return make_friction(
-        properties,
-        None if static is None else drake_value(static),
-        None if dynamic is None else drake_value(dynamic),
-    )
+    given = [drake_value(node) for node in (static, dynamic) if node is not None]
+    return make_friction(properties, given[0], given[-1]) if given else None
 
 
-def make_friction(node: XmlNode, static: float | None, dynamic: float | None) -> FrictionDescription | None:
-    """Coulomb coefficients, or None if neither is given.
+def make_friction(node: XmlNode, mu_static: float, mu_dynamic: float) -> FrictionDescription:
+    """Coulomb coefficients.
 
     Raises:
         ParsingError: a coefficient is negative, or dynamic friction exceeds static friction.
     """
-    if static is None and dynamic is None:
-        return None
-    mu_static = dynamic if static is None else static
-    mu_dynamic = static if dynamic is None else dynamic
-    assert mu_static is not None and mu_dynamic is not None
     if mu_dynamic < 0 or mu_static < mu_dynamic:
         raise node.error(
             f"friction is {mu_static:g} (static) and {mu_dynamic:g} (dynamic); expected "

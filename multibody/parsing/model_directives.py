@@ -24,9 +24,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from merganser.framework.core.records import settings
+from merganser.framework.schema import Transform
+from merganser.framework.yaml import yaml_load_typed
 from merganser.multibody.parsing.errors import ParsingError, SourceLocation
-from merganser.multibody.parsing.schema import Transform
-from merganser.multibody.parsing.typed_yaml import yaml_load_typed
 
 _BY_HAND = SourceLocation("<model directives>")
 
@@ -53,6 +54,7 @@ class _Record:
                 raise self._error(f"{directive}: `{name}` must not be empty.")
 
 
+@settings
 @dataclass(kw_only=True, eq=False)
 class AddModel(_Record):
     """Adds the one model of a file.
@@ -77,6 +79,7 @@ class AddModel(_Record):
                 raise self._error(f"add_model: `default_free_body_pose` of '{frame}' must not be a distribution.")
 
 
+@settings
 @dataclass(kw_only=True, eq=False)
 class AddModelInstance(_Record):
     """Adds an empty model instance."""
@@ -87,6 +90,7 @@ class AddModelInstance(_Record):
         self._require("add_model_instance", "name")
 
 
+@settings
 @dataclass(kw_only=True, eq=False)
 class AddFrame(_Record):
     """Adds a frame.
@@ -107,6 +111,7 @@ class AddFrame(_Record):
             raise self._error(f"add_frame: `X_PF` of frame '{self.name}' must not be a distribution.")
 
 
+@settings
 @dataclass(kw_only=True, eq=False)
 class AddWeld(_Record):
     """Welds two frames together.
@@ -130,6 +135,7 @@ class AddWeld(_Record):
             raise self._error("add_weld: `X_PC` must not be a distribution.")
 
 
+@settings
 @dataclass(kw_only=True, eq=False)
 class AddCollisionFilterGroup(_Record):
     """Names a group of bodies, whose geometries do not collide with those of other groups.
@@ -160,6 +166,7 @@ class AddCollisionFilterGroup(_Record):
             )
 
 
+@settings
 @dataclass(kw_only=True, eq=False)
 class AddDirectives(_Record):
     """Does what another file of directives says.
@@ -176,6 +183,7 @@ class AddDirectives(_Record):
         self._require("add_directives", "file")
 
 
+@settings
 @dataclass(kw_only=True, eq=False)
 class ModelDirective(_Record):
     """One directive: exactly one of the attributes is not None."""
@@ -200,6 +208,7 @@ class ModelDirective(_Record):
         return getattr(self, given[0])
 
 
+@settings
 @dataclass(kw_only=True, eq=False)
 class ModelDirectives(_Record):
     """A list of directives, which are done one after the other."""

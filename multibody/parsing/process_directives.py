@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from merganser.framework.core.records import settings
 from merganser.framework.math import RigidTransform
+from merganser.framework.schema import Transform
 from merganser.multibody.parsing.collision_filter_groups import GroupResolver
 from merganser.multibody.parsing.errors import ParsingError
 from merganser.multibody.parsing.model_directives import (
@@ -22,7 +24,6 @@ from merganser.multibody.parsing.model_directives import (
     ModelDirectives,
 )
 from merganser.multibody.parsing.package_map import PackageMap, resolve_uri
-from merganser.multibody.parsing.schema import Transform
 from merganser.multibody.parsing.scoped_frames import GetScopedFrameByName
 from merganser.multibody.tree import FixedOffsetFrame, ModelInstanceIndex, QuaternionFloatingJoint, ScopedName
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from merganser.multibody.parsing.parser import Parser
 
 
+@settings
 @dataclass(frozen=True)
 class ModelInstanceInfo:
     """What an `add_model` directive has added.

@@ -16,7 +16,7 @@ import urllib.request
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from merganser.framework.core.records import hash_of_type
+from merganser.framework.core.records import settings
 
 _logger = logging.getLogger("merganser.multibody.parsing")
 _SCHEMES = ("http", "https", "file")
@@ -26,6 +26,7 @@ _ENDINGS = {
 _TIMEOUT = 30.0  # without an answer of the server [s]
 
 
+@settings
 @dataclass(kw_only=True)
 class RemoteParams:
     """Where the archive of a package is, and what is in it.
@@ -36,8 +37,6 @@ class RemoteParams:
         archive_type: zip, tar, gztar, bztar or xztar; None for what the ending of the first address says.
         strip_prefix: folder of the archive that is the package; None for the whole archive.
     """
-
-    __hash__ = hash_of_type
 
     urls: list[str] = field(default_factory=list)
     sha256: str = ""

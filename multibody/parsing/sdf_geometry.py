@@ -175,12 +175,13 @@ def _read_diffuse(material: XmlNode | None) -> np.ndarray | None:
     return rgba
 
 
-def _read_ode_friction(collision: XmlNode) -> FrictionDescription | None:
-    """Coefficients in <surface><friction><ode>: mu is the static one, mu2 the dynamic one."""
+def _read_ode_friction(collision: XmlNode) -> FrictionDescription:
+    """Coefficients in <surface><friction><ode>: mu is the static one, mu2 the dynamic one; each 1 by default."""
     ode = collision
     for tag in ("surface", "friction", "ode"):
         ode = ode.find_or_empty(tag)
+    default = FrictionDescription()
     mu, mu2 = ode.find("mu"), ode.find("mu2")
     return make_friction(
-        ode, None if mu is None else mu.float_text(), None if mu2 is None else mu2.float_text()
+        ode, default.static if mu is None else mu.float_text(), default.dynamic if mu2 is None else mu2.float_text()
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from merganser.framework.math import RigidTransform, RollPitchYaw
-from merganser.multibody.parsing.description import GeometryDescription, ShapeDescription
+from merganser.multibody.parsing.description import FrictionDescription, GeometryDescription, ShapeDescription
 from merganser.multibody.parsing.errors import Diagnostics, SourceLocation
 from merganser.multibody.parsing.geometry_reader import (
     mesh_shape,
@@ -107,7 +107,7 @@ class UrdfGeometryReader:
                     read_origin(node.find("origin")),
                     shape,
                     node.location,
-                    friction=read_friction(properties),
+                    friction=read_friction(properties) or FrictionDescription(),
                     contact=read_contact_numbers(properties),
                     compliance=read_compliance(properties),
                 )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import enum
+from merganser.framework.core.enumeration import Enumeration
 
 __all__ = ["ContactModel", "DiscreteContactApproximation", "DiscreteContactSolver"]
 
 
-class ContactModel(enum.Enum):
+class ContactModel(Enumeration):
     """Which contacts are surfaces of hydroelastic contact, and which are points."""
 
     kHydroelastic = 0  # surfaces only; pairs of shapes that allow none are refused
@@ -18,7 +18,7 @@ class ContactModel(enum.Enum):
     kPointContactOnly = 1
 
 
-class DiscreteContactApproximation(enum.Enum):
+class DiscreteContactApproximation(Enumeration):
     """How the step of a discrete plant approximates compliance and friction of contacts."""
 
     kTamsi = 0
@@ -27,7 +27,7 @@ class DiscreteContactApproximation(enum.Enum):
     kLagged = 3
 
 
-class DiscreteContactSolver(enum.Enum):
+class DiscreteContactSolver(Enumeration):
     """What solves for the contact forces of a discrete step."""
 
     kTamsi = 0

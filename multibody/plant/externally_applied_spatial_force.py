@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.core.records import settings
 from merganser.multibody.math import SpatialForce
 from merganser.multibody.tree import BodyIndex
 
 __all__ = ["ExternallyAppliedSpatialForce"]
 
 
-@dataclasses.dataclass(eq=False)
+@settings
+@dataclasses.dataclass(eq=False, slots=True)
 class ExternallyAppliedSpatialForce:
     """A spatial force on body B, applied at point Bq fixed to B.
 

@@ -60,6 +60,12 @@ def describe_singularity(model: PlantModel, context: Any, w: Workspace, mobod: i
                 "orientation."
             )
     tree = model.tree
+    unknown = [b.name() for b in tree.bodies if b.CalcSpatialInertiaInBodyFrame(context).IsNaN()]
+    if unknown:
+        return (
+            f"Plant '{model.path()}' has no dynamics {time}: the spatial inertia of {', '.join(map(repr, unknown))} "
+            "holds NaN. Give it with SetSpatialInertiaInBodyFrame(), or to the constructor."
+        )
     body = next(b for b in tree.bodies if tree.mobod_of_body[b.index()] == mobod)
     joint = next(j for j in tree.joints if tree.mobod_of_joint[j.index()] == mobod)
     return (

@@ -8,7 +8,7 @@ import math
 from typing import Any, TypeVar
 
 from merganser.framework import DiagramBuilder
-from merganser.framework.core.records import hash_of_type
+from merganser.framework.core.records import settings
 from merganser.geometry import HydroelasticContactRepresentation
 from merganser.multibody.plant.add_multibody_plant import (
     AddMultibodyPlantSceneGraph,
@@ -38,12 +38,13 @@ _REPRESENTATIONS = {
 }
 
 
+@settings
 @dataclasses.dataclass(kw_only=True)
 class MultibodyPlantConfig:
     """Settings of a plant; the defaults are those of MultibodyPlant, but for the time step.
 
     To and from dictionaries: `dataclasses.asdict(config)` and `MultibodyPlantConfig(**settings)`; to and from YAML:
-    `yaml_dump_typed` and `yaml_load_typed` of merganser.multibody.parsing.
+    `yaml_dump_typed` and `yaml_load_typed` of merganser.framework.yaml.
 
     Attributes:
         time_step: of the plant, 0 for a continuous one [s].
@@ -56,8 +57,6 @@ class MultibodyPlantConfig:
         contact_surface_representation: "triangle" or "polygon".
         adjacent_bodies_collision_filters: see MultibodyPlant.set_adjacent_bodies_collision_filters().
     """
-
-    __hash__ = hash_of_type
 
     time_step: float = 0.001
     use_sampled_output_ports: bool = True

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from merganser.framework import InputPort, LeafSystem, OutputPort, Value
+from merganser.framework.core.records import settings
 from merganser.framework.math import RigidTransform
 from merganser.multibody.math import SpatialForce
 from merganser.multibody.plant.externally_applied_spatial_force import ExternallyAppliedSpatialForce
@@ -17,6 +18,7 @@ from merganser.multibody.tree import BodyIndex
 __all__ = ["Propeller", "PropellerInfo", "item_of_body"]
 
 
+@settings
 @dataclasses.dataclass(eq=False)
 class PropellerInfo:
     """One propeller, whose frame P is fixed to body B; it pushes along Pz.

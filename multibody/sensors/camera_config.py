@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.records import hash_of_type
+from merganser.framework.core.records import settings
+from merganser.framework.schema import Transform
 from merganser.geometry.rendering import (
     CameraInfo,
     ClippingRange,
@@ -22,11 +23,11 @@ from merganser.geometry.rendering import (
     RenderEngineVtkParams,
 )
 from merganser.geometry.rgba import Rgba
-from merganser.multibody.parsing.schema import Transform
 
 __all__ = ["CameraConfig"]
 
 
+@settings
 @dataclass(kw_only=True)
 class FocalLength:
     """Focal lengths [pixels]; if one is None, it is like the other.
@@ -36,12 +37,11 @@ class FocalLength:
         y: vertically.
     """
 
-    __hash__ = hash_of_type
-
     x: float | None = None
     y: float | None = None
 
 
+@settings
 @dataclass(kw_only=True)
 class FovDegrees:
     """Fields of view [degrees]; if one is None, its focal length is like the other's.
@@ -51,8 +51,6 @@ class FovDegrees:
         y: vertically.
     """
 
-    __hash__ = hash_of_type
-
     x: float | None = None
     y: float | None = None
 
@@ -60,6 +58,7 @@ class FovDegrees:
 _Focal = FocalLength | FovDegrees
 
 
+@settings
 @dataclass(kw_only=True, eq=False)
 class CameraConfig:
     """A camera for `ApplyCameraConfig`; values are checked there.
@@ -86,7 +85,6 @@ class CameraConfig:
         do_compress, lcm_bus: of messages with the images.
     """
 
-    __hash__ = hash_of_type
     FocalLength: ClassVar[Any] = FocalLength
     FovDegrees: ClassVar[Any] = FovDegrees
 

@@ -64,9 +64,10 @@ from merganser.multibody.tree.mobilizers import (
 )
 from merganser.multibody.tree.multibody_forces import MultibodyForces
 from merganser.multibody.tree.pd_controller_gains import PdControllerGains
-from merganser.multibody.tree.rigid_body import RigidBody
+from merganser.multibody.tree.rigid_body import Body, RigidBody
 from merganser.multibody.tree.scalar_templates import (
     BallRpyJoint_,
+    Body_,
     DoorHinge_,
     FixedOffsetFrame_,
     ForceElement_,
@@ -101,7 +102,9 @@ __all__ = [
     "BallRpyJoint",
     "BallRpyJoint_",
     "BaseBodyJointType",
+    "Body",
     "BodyIndex",
+    "Body_",
     "CalcSpatialInertia",
     "CurvilinearJoint",
     "CurvilinearMobilizer",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import enum
-
+from merganser.framework.core.enumeration import Enumeration
 from merganser.framework.math import RigidTransform
 from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.joints import Joint, QuaternionFloatingJoint, RpyFloatingJoint, WeldJoint
@@ -11,7 +10,7 @@ from merganser.multibody.tree.joints import Joint, QuaternionFloatingJoint, RpyF
 __all__ = ["BaseBodyJointType", "make_base_joint"]
 
 
-class BaseBodyJointType(enum.Enum):
+class BaseBodyJointType(Enumeration):
     """The joint of a base body."""
 
     kQuaternionFloatingJoint = 0  # six degrees of freedom, seven positions

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import enum
+from merganser.framework.core.enumeration import Enumeration
 
 __all__ = ["JacobianWrtVariable"]
 
 
-class JacobianWrtVariable(enum.Enum):
+class JacobianWrtVariable(Enumeration):
     """The speeds that a velocity is a linear function of."""
 
     kQDot = 0  # rates of the generalized positions

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from merganser.framework.core.records import hash_of_type
+from merganser.framework.core.records import settings
 
 __all__ = ["PdControllerGains"]
 
 
+@settings
 @dataclass(kw_only=True)
 class PdControllerGains:
     """Gains of the control law u = -p (q - qd) - d (v - vd) + u_ff of an actuator.
@@ -17,8 +18,6 @@ class PdControllerGains:
         p: proportional gain [N m/rad or N/m].
         d: derivative gain [N m s/rad or N s/m].
     """
-
-    __hash__ = hash_of_type
 
     p: float = 0.0
     d: float = 0.0

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from merganser.framework.core.deprecation import deprecated_method
 from merganser.framework.math import RigidTransform
 from merganser.multibody.math import SpatialAcceleration, SpatialForce, SpatialVelocity
 from merganser.multibody.math.vectors import as_vector
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from merganser.multibody.tree.joints.joint import Joint
     from merganser.multibody.tree.tree import MultibodyTree
 
-__all__ = ["RigidBody"]
+__all__ = ["Body", "RigidBody"]
 
 Vector = npt.NDArray[Any]
 
@@ -32,12 +33,11 @@ class RigidBody(NamedElement):
     Args:
         body_name: name, unique among the bodies of its model instance.
         model_instance: where the body belongs; the default model instance if not given. The inertia may take
-            its
-            place: RigidBody(name, M_BBo_B).
-        M_BBo_B: spatial inertia about the origin Bo of the body frame; by default zero.
+            its place: RigidBody(name, M_BBo_B).
+        M_BBo_B: spatial inertia about the origin Bo of the body frame; by default zero. NaN stands for what a
+            Context is still to be given: until then, there are no dynamics.
 
     Raises:
-        ValueError: if the inertia holds NaN.
         TypeError: if the inertia is not a SpatialInertia.
     """
 
@@ -56,8 +56,6 @@ class RigidBody(NamedElement):
             raise TypeError(
                 f"RigidBody({body_name!r}): M_BBo_B must be a SpatialInertia, not a {type(M_BBo_B).__name__}."
             )
-        if M_BBo_B.IsNaN():
-            raise ValueError(f"RigidBody({body_name!r}): the spatial inertia must not hold NaN: {M_BBo_B!r}.")
         super().__init__(
             body_name,
             default_model_instance() if model_instance is None else ModelInstanceIndex(model_instance),
@@ -110,6 +108,7 @@ class RigidBody(NamedElement):
         joint = self._inboard_joint
         return joint is not None and joint.is_ephemeral() and joint.num_velocities() == 6
 
+    @deprecated_method("RigidBody.is_floating", "Use is_floating_base_body().", until="2026-06-01")
     def is_floating(self) -> bool:
         """Returns is_floating_base_body(), the newer name."""
         return self.is_floating_base_body()
@@ -324,3 +323,6 @@ class RigidBody(NamedElement):
         parameters["mass"][mobod] = mass
         parameters["p_BoBcm_B"][mobod] = p_BoBcm_B
         parameters["G_BBo_B"][mobod] = G_BBo_B.CopyToFullMatrix3()
+
+
+Body = RigidBody  # its older name

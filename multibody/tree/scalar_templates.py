@@ -1,6 +1,6 @@
 """The templates `Foo_` of elements, forces and inertias.
 
-An element is of the scalar type of its plant. Inertias take numbers of any type, and mix.
+An element is of the scalar type of its plant.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from merganser.multibody.tree.rigid_body import RigidBody
 
 __all__ = [
     "BallRpyJoint_",
+    "Body_",
     "DoorHinge_",
     "FixedOffsetFrame_",
     "ForceElement_",
@@ -85,6 +86,10 @@ def _as_forces_of(forces: MultibodyForces, T: type[Any]) -> MultibodyForces:
     return result
 
 
+def _of_inertia(cls: type[Any]) -> ValueTemplate:
+    return ValueTemplate(cls, lambda inertia: inertia._scalar_type(), lambda inertia, T: inertia._cast(T))
+
+
 BallRpyJoint_ = ValueTemplate(BallRpyJoint, _of_plant)
 DoorHinge_ = ValueTemplate(DoorHinge, _of_plant)
 FixedOffsetFrame_ = ValueTemplate(FixedOffsetFrame, _of_plant)
@@ -101,7 +106,7 @@ QuaternionFloatingJoint_ = ValueTemplate(QuaternionFloatingJoint, _of_plant)
 RevoluteJoint_ = ValueTemplate(RevoluteJoint, _of_plant)
 RevoluteSpring_ = ValueTemplate(RevoluteSpring, _of_plant)
 RigidBodyFrame_ = ValueTemplate(RigidBodyFrame, _of_plant)
-RigidBody_ = ValueTemplate(RigidBody, _of_plant)
+RigidBody_ = Body_ = ValueTemplate(RigidBody, _of_plant)
 RpyFloatingJoint_ = ValueTemplate(RpyFloatingJoint, _of_plant)
 ScrewJoint_ = ValueTemplate(ScrewJoint, _of_plant)
 UniformGravityFieldElement_ = ValueTemplate(UniformGravityFieldElement, _of_plant)
@@ -110,6 +115,6 @@ WeldJoint_ = ValueTemplate(WeldJoint, _of_plant)
 
 MultibodyForces_ = ValueTemplate(MultibodyForces, _of_forces, _as_forces_of)
 
-RotationalInertia_ = ValueTemplate(RotationalInertia)
-SpatialInertia_ = ValueTemplate(SpatialInertia)
-UnitInertia_ = ValueTemplate(UnitInertia)
+RotationalInertia_ = _of_inertia(RotationalInertia)
+SpatialInertia_ = _of_inertia(SpatialInertia)
+UnitInertia_ = _of_inertia(UnitInertia)

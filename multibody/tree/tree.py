@@ -111,7 +111,6 @@ class MultibodyTree(TreeComputations, PartOfSystem):
         Raises:
             RuntimeError: if the name is taken, no instance is given although there are several, or after
                 Finalize().
-            ValueError: if the inertia holds NaN.
             TypeError: if the inertia is not a SpatialInertia.
         """
         self._check_not_finalized("AddRigidBody")

@@ -9,8 +9,10 @@ import scipy.linalg
 
 from merganser import framework
 from merganser.analysis import (
+    ApplySimulatorConfig,
     BogackiShampine3Integrator,
     ExplicitEulerIntegrator,
+    ExtractSimulatorConfig,
     ImplicitEulerIntegrator,
     IntegratorBase_,
     RungeKutta2Integrator,
@@ -19,6 +21,7 @@ from merganser.analysis import (
     RungeKutta5Integrator,
     Simulator,
     Simulator_,
+    SimulatorConfig,
 )
 from merganser.framework import DiagramBuilder, LeafSystem
 from merganser.framework.autodiff import AutoDiffXd, ExtractGradient, ExtractValue, InitializeAutoDiff
@@ -95,6 +98,18 @@ def test_values_are_those_of_the_simulation_with_floats():
     simulator.reset_integrator(make(diagram, context))
     simulator.AdvanceTo(0.7)
     np.testing.assert_allclose(value, context.get_continuous_state_vector().CopyToVector(), rtol=1e-12)
+
+
+def test_settings_apply_to_simulators_of_any_scalar_and_are_numbers_when_taken_from_them():
+    diagram = double_integrator().ToAutoDiffXd()
+    simulator = Simulator_[AutoDiffXd](diagram)
+    config = SimulatorConfig(
+        integration_scheme="runge_kutta2", max_step_size=0.05, accuracy=0.0, use_error_control=False, start_time=0.5
+    )
+    ApplySimulatorConfig(config, simulator)
+    assert isinstance(simulator.get_integrator(), RungeKutta2Integrator_[AutoDiffXd])
+    taken = ExtractSimulatorConfig(simulator)
+    assert taken == config and type(taken.start_time) is float
 
 
 def test_gradient_by_a_parameter_through_sampled_feedback_and_its_log():

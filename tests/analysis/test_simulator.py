@@ -23,6 +23,7 @@ from event_recorder import (
 import merganser.framework as framework
 from merganser.analysis import InitializeParams, RungeKutta3Integrator, Simulator, SimulatorStatus
 from merganser.framework import DiagramBuilder, EventStatus, LeafSystem
+from merganser.framework.core.deprecation import DrakeDeprecationWarning
 from merganser.framework.primitives import ConstantVectorSource, Gain, Integrator, ZeroOrderHold
 
 Reason = SimulatorStatus.ReturnReason
@@ -279,8 +280,10 @@ def test_a_monitor_that_ends_the_simulation_at_its_start() -> None:
 def test_forced_publish_at_initialization_and_in_every_step() -> None:
     simulator, log = recorded(Declared(PUBLISH, FORCED), continuous=True)
     simulator.get_mutable_integrator().set_fixed_step_mode(True)
-    simulator.set_publish_at_initialization(True)
-    simulator.set_publish_every_time_step(True)
+    with pytest.warns(DrakeDeprecationWarning, match=r"Simulator.set_publish_at_initialization\(\) is deprecated"):
+        simulator.set_publish_at_initialization(True)
+    with pytest.warns(DrakeDeprecationWarning, match="Declare per-step or initialization publish events"):
+        simulator.set_publish_every_time_step(True)
     assert simulator.get_publish_every_time_step()
     simulator.AdvanceTo(0.3)
     np.testing.assert_allclose([entry[5] for entry in log], [0.0, 0.1, 0.2, 0.3])

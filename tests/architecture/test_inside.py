@@ -11,7 +11,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("framework", "geometry", "analysis", "multibody")
 
 # Rooms of framework are apart from each other; geometry, analysis and multibody are one room each.
-ROOMS_OF_FRAMEWORK = ("core", "native", "primitives", "math", "symbolic", "autodiff", "trajectories", "_root")
+ROOMS_OF_FRAMEWORK = (
+    "core", "native", "primitives", "math", "symbolic", "autodiff", "trajectories", "schema", "yaml", "_root",
+)  # fmt: skip
 
 # Private names of other rooms that are reached all the same, by file or folder, and why. It may only shrink.
 LEFT: dict[str, tuple[str, str]] = {

@@ -26,6 +26,8 @@ _BELOW: dict[str, set[str]] = {
     "autodiff": {"core", "math"},
     "symbolic": {"core", "math"},
     "native": {"core", "math"},
+    "schema": {"core", "math", "symbolic"},
+    "yaml": {"core"},
     "trajectories": {"core", "math", "symbolic", "native"},
     "primitives": {"core", "math", "autodiff", "symbolic", "native", "trajectories"},
 }

@@ -304,3 +304,21 @@ def test_derivatives(pair):
     mine = values_with_derivatives(pair[0].ToAutoDiffXd(), AutoDiffXd)
     theirs = values_with_derivatives(pair[1].ToAutoDiffXd(), DrakeAutoDiffXd)
     np.testing.assert_allclose(mine, theirs, rtol=1e-14, atol=1e-14)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("distribution", ["kUniform", "kGaussian", "kExponential"])
+def test_random_sources_give_the_same_numbers(distribution, size):
+    def samples(blocks, lib, values):
+        source = blocks.RandomSource(getattr(values.RandomDistribution, distribution), size, 0.1)
+        context = source.CreateDefaultContext()
+        source.SetRandomContext(context, values.RandomGenerator(3))
+        simulator = lib.Simulator(source, context)
+        drawn = []
+        for t in np.arange(0.0, 1.0, 0.1):
+            simulator.AdvanceTo(t + 0.05)
+            drawn.append(source.get_output_port(0).Eval(context))
+        return np.array(drawn)
+
+    ours = samples(primitives, analysis, framework)
+    np.testing.assert_allclose(ours, samples(drake, drake_analysis, pydrake.common), rtol=1e-15)

@@ -15,6 +15,7 @@ import merganser.framework.math
 import merganser.multibody.parsing
 import merganser.multibody.plant
 import merganser.multibody.tree
+from merganser.framework.yaml import yaml_dump_typed
 from merganser.multibody.plant import MultibodyPlantConfig
 
 drake = pytest.importorskip("pydrake.all", reason="pydrake is not installed (extra `reference`)")
@@ -59,9 +60,7 @@ STATION = """directives:
 
 
 def loaded(parsing, plant_module, framework):
-    plant, scene_graph = plant_module.AddMultibodyPlant(
-        plant_module.MultibodyPlantConfig(), framework.DiagramBuilder()
-    )
+    plant, scene_graph = plant_module.AddMultibodyPlant(plant_module.MultibodyPlantConfig(), framework.DiagramBuilder())
     parser = parsing.Parser(plant, scene_graph)
     if parser.package_map().Contains("drake_models"):
         parser.package_map().Remove("drake_models")
@@ -105,7 +104,7 @@ def test_directives_make_the_same_station_as_in_pydrake():
 def test_directives_are_written_as_in_pydrake():
     ours = merganser.multibody.parsing.LoadModelDirectivesFromString(STATION)
     theirs = drake_parsing.LoadModelDirectivesFromString(STATION)
-    assert merganser.multibody.parsing.yaml_dump_typed(ours) == drake_yaml.yaml_dump_typed(theirs)
+    assert yaml_dump_typed(ours) == drake_yaml.yaml_dump_typed(theirs)
 
 
 def test_plant_config_has_the_fields_defaults_and_text_of_pydrakes():
@@ -113,7 +112,7 @@ def test_plant_config_has_the_fields_defaults_and_text_of_pydrakes():
     for field in dataclasses.fields(MultibodyPlantConfig):
         assert getattr(MultibodyPlantConfig(), field.name) == getattr(theirs, field.name)
     assert [f.name for f in dataclasses.fields(MultibodyPlantConfig)] == [f.name for f in theirs.__fields__]
-    text = merganser.multibody.parsing.yaml_dump_typed(MultibodyPlantConfig())
+    text = yaml_dump_typed(MultibodyPlantConfig())
     assert text == drake_yaml.yaml_dump_typed(theirs)
 
 

@@ -16,7 +16,7 @@ from merganser.framework import DiagramBuilder
 from merganser.geometry import Role
 from merganser.multibody import tree
 from merganser.multibody.parsing import PackageMap, Parser
-from merganser.multibody.plant import AddMultibodyPlantSceneGraph, CoulombFriction
+from merganser.multibody.plant import AddMultibodyPlantSceneGraph
 from tests.support.odd_models import CUBE_OBJ, INCLUDES, ODD_DOCUMENTS, write_included_models
 
 drake = pytest.importorskip("pydrake.all", reason="pydrake is not installed (extra `reference`)")
@@ -291,10 +291,10 @@ def assert_same_properties(properties, reference) -> None:
             assert properties.GetProperty(group, name) == reference.GetProperty(group, name)
     compliance = ("hydroelastic", "compliance_type")
     assert properties.HasProperty(*compliance) == reference.HasProperty(*compliance)
-    if reference.HasProperty("material", "coulomb_friction"):
-        # pydrake's plant fills in its default of 1 where the file is silent; ours does so too, later.
-        expected = reference.GetProperty("material", "coulomb_friction")
-        friction = properties.GetPropertyOrDefault("material", "coulomb_friction", CoulombFriction(1.0, 1.0))
+    material = ("material", "coulomb_friction")
+    assert properties.HasProperty(*material) == reference.HasProperty(*material)
+    if reference.HasProperty(*material):
+        friction, expected = properties.GetProperty(*material), reference.GetProperty(*material)
         assert friction.static_friction() == expected.static_friction()
         assert friction.dynamic_friction() == expected.dynamic_friction()
 

@@ -59,7 +59,7 @@ def random_scene(lib: SimpleNamespace, seed: int, approximation: str, *, is_free
     spin = min(rng.choice([0.0, 1.0, 30.0, 1000.0]), 30.0 if has_joints else math.inf)
     for i in range(num_bodies):
         body = plant.GetBodyByName(f"body{i}")
-        if body.is_floating():
+        if body.is_floating_base_body():
             R_WB = lib.RotationMatrix(lib.RollPitchYaw(*rng.uniform(-math.pi, math.pi, 3)))
             p_WoBo_W = rng.uniform(-spread, spread, 3) + [0.0, 0.0, 0.1]
             plant.SetFreeBodyPose(context, body, lib.RigidTransform(R_WB, p_WoBo_W))

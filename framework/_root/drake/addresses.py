@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-__all__ = ["ADDRESSES", "WITHOUT_COUNTERPART"]
+from merganser.drake.pydrake_names import MODULES_OF, NAMES
+
+__all__ = ["ADDRESSES", "is_module", "modules_with", "names_of"]
 
 _CONTROLLERS = ("analysis.controllers", "multibody.controllers")
 
-# Modules of pydrake, without "pydrake.", and those of merganser, without "merganser.", that have their names.
+# Modules of pydrake, without "pydrake.", and those of merganser, without "merganser.", that have their names. Of other
+# modules of pydrake merganser has nothing.
 ADDRESSES: dict[str, tuple[str, ...]] = {
-    "": (),
-    "all": ("all", "drake.common", "drake.containers", "drake.untyped_yaml"),
-    "autodiffutils": ("framework.autodiff",),
-    "common": ("drake.common", "framework", "geometry"),
+    "": ("drake.common",),
+    "autodiffutils": ("framework.autodiff", "framework.math"),
+    "common": ("drake.common", "framework", "framework.trajectories", "geometry"),
+    "common.compatibility": ("drake.common",),
     "common.containers": ("drake.containers",),
+    "common.cpp_param": ("drake.cpp_param",),
+    "common.cpp_template": ("drake.cpp_template",),
+    "common.deprecation": ("drake.deprecation",),
     "common.eigen_geometry": ("framework.math",),
-    "common.schema": ("multibody.parsing",),
-    "common.value": ("framework",),
-    "common.yaml": ("multibody.parsing", "drake.untyped_yaml"),
+    "common.schema": ("framework.schema",),
+    "common.value": ("framework", "drake.cpp_param"),
+    "common.yaml": ("framework.yaml",),
     "examples": ("examples",),
     "examples.acrobot": ("examples",),
     "examples.pendulum": ("examples",),
     "examples.quadrotor": ("examples",),
     "examples.van_der_pol": ("examples",),
-    "forwarddiff": ("framework.autodiff",),
+    "forwarddiff": ("framework.autodiff", "framework.math"),
     "geometry": ("geometry",),
     "math": ("framework.math", "framework.autodiff"),
-    "multibody": (),
     "multibody.math": ("multibody.math",),
     "multibody.parsing": ("multibody.parsing",),
     "multibody.plant": ("multibody.plant",),
@@ -34,27 +39,38 @@ ADDRESSES: dict[str, tuple[str, ...]] = {
     "planning": ("multibody.planning",),
     "polynomial": ("framework.trajectories",),
     "symbolic": ("framework.symbolic",),
-    "systems": (),
     "systems.analysis": ("analysis",),
     "systems.controllers": _CONTROLLERS,
     "systems.estimators": ("analysis.estimators",),
     "systems.framework": ("framework",),
     "systems.primitives": ("framework.primitives", "analysis"),
-    "systems.scalar_conversion": ("framework",),
+    "systems.scalar_conversion": (
+        "framework",
+        "framework.autodiff",
+        "framework.symbolic",
+        "drake.cpp_template",
+        "drake.common",
+    ),
     "systems.sensors": ("geometry.sensors", "multibody.sensors"),
     "trajectories": ("framework.trajectories",),
     "visualization": ("geometry.sensors",),
 }
 
-# Modules of pydrake of which merganser has nothing.
-WITHOUT_COUNTERPART = frozenset(
-    {
-        "common.cpp_param", "common.cpp_template", "common.deprecation",
-        "examples.compass_gait", "examples.rimless_wheel",
-        "geometry.optimization", "gym", "lcm", "manipulation", "multibody.benchmarks",
-        "multibody.fix_inertia", "multibody.inverse_kinematics", "multibody.mesh_to_model", "multibody.meshcat",
-        "multibody.optimization", "multibody.rational", "solvers", "systems.drawing",
-        "systems.jupyter_widgets", "systems.lcm", "systems.planar_scenegraph_visualizer", "systems.pyplot_visualizer",
-        "systems.rendering",
-    }
-)  # fmt: skip
+_PACKAGES = {module.rpartition(".")[0] for module in (*ADDRESSES, *NAMES, *MODULES_OF)}
+
+
+def is_module(name: str) -> bool:
+    """Whether pydrake has, or had, a module of this name (without "pydrake.")."""
+    return name in ADDRESSES or name in NAMES or name in MODULES_OF or name in _PACKAGES
+
+
+def modules_with(module: str, name: str) -> tuple[str, ...]:
+    """Where a name that is asked for in a module of pydrake may be defined: there, or where that module has it from."""
+    if module not in MODULES_OF:
+        return (module,)
+    return tuple(dict.fromkeys(each for each in reversed(MODULES_OF[module]) if name in NAMES[each]))
+
+
+def names_of(module: str) -> frozenset[str]:
+    """All public names of a module of pydrake, whether or not merganser has them."""
+    return frozenset().union(*(NAMES.get(each, frozenset()) for each in MODULES_OF.get(module, (module,))))

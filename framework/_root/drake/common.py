@@ -1,4 +1,4 @@
-"""What programs use of pydrake.common."""
+"""What programs use of pydrake.common that has no other home here: files, folders, logging, names."""
 
 from __future__ import annotations
 
@@ -6,41 +6,21 @@ import logging
 import os
 import tempfile
 from pathlib import Path
-from typing import Any
 
-__all__ = ["FindResourceOrThrow", "GetDrakePath", "Parallelism", "configure_logging", "temp_directory"]
+__all__ = [
+    "FindResourceOrThrow",
+    "GetDrakePath",
+    "configure_logging",
+    "getDrakePath",
+    "kDrakeAssertIsArmed",
+    "maybe_patch_numpy_formatters",
+    "pretty_class_name",
+    "temp_directory",
+    "trigger_an_assertion_failure",
+    "use_native_cpp_logging",
+]
 
-
-class Parallelism:
-    """How many threads a function may use.
-
-    Args:
-        parallelize: False for one thread, True for as many as there are processors.
-        num_threads: how many.
-
-    Raises:
-        RuntimeError: `num_threads` is less than 1.
-    """
-
-    def __init__(self, parallelize: bool | int = False, num_threads: int | None = None) -> None:
-        wanted = parallelize if num_threads is None else num_threads
-        if isinstance(wanted, bool):
-            wanted = (os.cpu_count() or 1) if wanted else 1
-        if wanted < 1:
-            raise RuntimeError(f"Parallelism: the number of threads must be at least 1, got {wanted}.")
-        self._num_threads = int(wanted)
-
-    @staticmethod
-    def Max() -> Parallelism:
-        """Returns as many threads as there are processors."""
-        return Parallelism(True)
-
-    def num_threads(self) -> int:
-        """Returns the number of threads, at least 1."""
-        return self._num_threads
-
-    def __repr__(self) -> str:
-        return f"Parallelism(num_threads={self._num_threads})"
+kDrakeAssertIsArmed = False
 
 
 def temp_directory() -> str:
@@ -50,15 +30,42 @@ def temp_directory() -> str:
 
 def configure_logging() -> None:
     """Sets up Python's root logger: level, time, name and message of each record on standard error."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.basicConfig(level=logging.INFO, format="[%(asctime)s] [%(name)s] [%(levelname)s] %(message)s")
+    logging.getLogger("drake").setLevel(logging.NOTSET)
+    logging.addLevelName(5, "TRACE")
 
 
-def GetDrakePath() -> Any:
+def use_native_cpp_logging() -> None:
+    """Does nothing: all messages go through Python's logging here."""
+
+
+def maybe_patch_numpy_formatters() -> None:
+    """Does nothing: numpy prints arrays of expressions as they are."""
+
+
+def pretty_class_name(cls: type, *, use_qualname: bool = False) -> str:
+    """Returns the name of a class as a program writes it: `LeafSystem_[AutoDiffXd]`."""
+    return cls.__qualname__ if use_qualname else cls.__name__
+
+
+def trigger_an_assertion_failure() -> None:
+    """Raises what assertions in C++ code become in pydrake.
+
+    Raises:
+        SystemExit: always.
+    """
+    raise SystemExit("trigger_an_assertion_failure(): the condition 'false' failed.")
+
+
+def GetDrakePath() -> str | None:
     """Returns the folder of the files of an installed drake, or None."""
     from merganser.multibody.parsing import PackageMap
 
     packages = PackageMap()
     return packages.GetPath("drake") if packages.Contains("drake") else None
+
+
+getDrakePath = GetDrakePath
 
 
 def FindResourceOrThrow(resource_path: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import UserDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,22 +19,19 @@ class NamedViewBase:
     """The base of classes made by `namedview`.
 
     Args:
-        value: the vector that is seen, which is shared.
+        value: the vector (an array, or a list) that is seen, which is shared.
 
     Raises:
         RuntimeError: it has not as many elements as the class has names.
     """
 
     _fields: tuple[str, ...] = ()
-    _seen: Array
+    _value: Any
 
     def __init__(self, value: Any) -> None:
-        array = np.asarray(value)
-        if array.shape != (len(self._fields),):
-            raise RuntimeError(
-                f"{type(self).__name__} has {len(self._fields)} fields; given a value of shape {array.shape}."
-            )
-        object.__setattr__(self, "_seen", array)
+        if len(value) != len(self._fields):
+            raise RuntimeError(f"{type(self).__name__} has {len(self._fields)} fields; given {len(value)} values.")
+        object.__setattr__(self, "_value", value)
 
     @classmethod
     def get_fields(cls) -> tuple[str, ...]:
@@ -47,10 +44,10 @@ class NamedViewBase:
         return cls(np.zeros(len(cls._fields)))
 
     def __getitem__(self, index: Any) -> Any:
-        return self._seen[index]
+        return self._value[index]
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self._seen[index] = value
+        self._value[index] = value
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not hasattr(type(self), name):
@@ -61,20 +58,21 @@ class NamedViewBase:
         return len(self._fields)
 
     def __iter__(self) -> Any:
-        return iter(self._seen)
+        return iter(self._value)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        array: Array = self._seen if dtype is None else self._seen.astype(dtype, copy=False)
+        array: Array = np.asarray(self._value, dtype=dtype)
         return array.copy() if copy else array
 
-    def __eq__(self, other: Any) -> Any:
-        return self._seen == np.asarray(other)
+    def _text(self, text_of: Callable[[Any], str]) -> str:
+        values = ", ".join(f"{name}={text_of(value)}" for name, value in zip(self._fields, self._value))
+        return f"{type(self).__name__}({values})"
 
-    __hash__ = None  # type: ignore[assignment]  # it can be changed
+    def __str__(self) -> str:
+        return self._text(str)
 
     def __repr__(self) -> str:
-        values = ", ".join(f"{name}={value!r}" for name, value in zip(self._fields, self._seen.tolist()))
-        return f"{type(self).__name__}({values})"
+        return f"<{self._text(repr)}>"
 
 
 def _element(index: int) -> property:
@@ -144,3 +142,7 @@ class EqualToDict(UserDict[Any, Any]):
 
     def __iter__(self) -> Iterator[Any]:
         return (key.value for key in self.data)
+
+    def raw(self) -> dict[Any, Any]:
+        """Returns an ordinary dictionary of the same keys."""
+        return dict(self.items())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -13,12 +12,16 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
-from merganser.drake.addresses import ADDRESSES, WITHOUT_COUNTERPART
+from merganser.drake.addresses import ADDRESSES, is_module, modules_with, names_of
+from merganser.drake.pydrake_names import MODULES_OF
 
-__all__ = ["NotInMerganserError", "Unavailable", "install", "look_up", "names_of", "uninstall"]
+__all__ = ["NotInMerganserError", "Unavailable", "install", "look_up", "uninstall"]
 
 _ROOT = "pydrake"
 _logger = logging.getLogger("merganser.drake")
+
+# What `from pydrake.all import *` brings along beside pydrake's own names.
+_ALONG_WITH_ALL = {"np": "numpy", "functools": "functools", "operator": "operator", "typing": "typing"}
 
 
 class NotInMerganserError(NotImplementedError):
@@ -45,10 +48,13 @@ class Unavailable:
         raise self._refuse()
 
     def __getitem__(self, parameters: Any) -> Any:
-        raise self._refuse()
+        """The class for a scalar type, or the like, which can be handed on, too."""
+        given = parameters if isinstance(parameters, tuple) else (parameters,)
+        names = ", ".join(getattr(parameter, "__name__", str(parameter)) for parameter in given)
+        return Unavailable(self._module, f"{self._name}[{names}]")
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("_"):
             raise AttributeError(name)
         raise self._refuse()
 
@@ -57,6 +63,13 @@ class Unavailable:
 
     def __instancecheck__(self, instance: Any) -> bool:
         return False  # nothing can be one
+
+    __subclasscheck__ = __instancecheck__
+
+    def __or__(self, other: Any) -> Any:
+        return Any  # in type hints
+
+    __ror__ = __or__
 
     def __repr__(self) -> str:
         return f"<{self._module}.{self._name}, which merganser lacks>"
@@ -72,44 +85,44 @@ def look_up(module: str, name: str) -> Any:
     Raises:
         AttributeError: merganser has none of this name.
     """
-    for address in ADDRESSES.get(module, ()):
-        home = importlib.import_module(f"merganser.{address}")
-        with contextlib.suppress(AttributeError):
-            return getattr(home, name)
+    for defining in modules_with(module, name):
+        for address in ADDRESSES.get(defining, ()):
+            home = importlib.import_module(f"merganser.{address}")
+            with contextlib.suppress(AttributeError):
+                return getattr(home, name)
     raise AttributeError(f"merganser has no {_ROOT}.{module}.{name}")
-
-
-@functools.cache
-def names_of(module: str) -> tuple[str, ...]:
-    """All names that a module of pydrake has here."""
-    homes = [importlib.import_module(f"merganser.{address}") for address in ADDRESSES.get(module, ())]
-    return tuple(sorted({name for home in homes for name in home.__all__}))
 
 
 class _Module(types.ModuleType):
     """A module of pydrake: it asks those of merganser when it is asked."""
 
     def __getattr__(self, name: str) -> Any:
-        module = self.__name__.removeprefix(_ROOT).removeprefix(".")
+        module = _inner(self.__name__)
         if name == "__all__":
-            return list(names_of(module))
+            return [*sorted(names_of(module)), *(_ALONG_WITH_ALL if module in MODULES_OF else ())]
         if name.startswith("_"):
             raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
-        try:
-            found = look_up(module, name)
-        except AttributeError:
-            if _is_module(f"{module}.{name}".removeprefix(".")):
-                raise  # Python's import goes on to look for a module of this name
-            found = Unavailable(self.__name__, name)
+        found = self._found(module, name)
         setattr(self, name, found)
         return found
 
+    def _found(self, module: str, name: str) -> Any:
+        with contextlib.suppress(AttributeError):
+            return look_up(module, name)
+        if is_module(f"{module}.{name}".removeprefix(".")):
+            return importlib.import_module(f"{self.__name__}.{name}")
+        if module in MODULES_OF and name in _ALONG_WITH_ALL:
+            return importlib.import_module(_ALONG_WITH_ALL[name])
+        if name in names_of(module):
+            return Unavailable(self.__name__, name)
+        raise AttributeError(f"{self.__name__} has no '{name}', neither in merganser nor in pydrake 1.51.")
+
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *names_of(self.__name__.removeprefix(_ROOT).removeprefix("."))]
+        return [*super().__dir__(), *names_of(_inner(self.__name__))]
 
 
-def _is_module(name: str) -> bool:
-    return name in ADDRESSES or name in WITHOUT_COUNTERPART
+def _inner(module: str) -> str:
+    return module.removeprefix(_ROOT).removeprefix(".")
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -133,7 +146,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             )
             uninstall()
             return None
-        if not _is_module(fullname.removeprefix(_ROOT).removeprefix(".")):
+        if not is_module(_inner(fullname)):
             return None
         return importlib.machinery.ModuleSpec(fullname, self, origin="merganser", is_package=True)
 

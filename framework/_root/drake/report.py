@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from merganser.drake.addresses import ADDRESSES, WITHOUT_COUNTERPART
-from merganser.drake.modules import look_up, names_of
+from merganser.drake.addresses import is_module, names_of
+from merganser.drake.modules import look_up
+from merganser.drake.programs import parts_of
 
 __all__ = ["Missing", "describe_program", "missing_names"]
 
@@ -22,13 +23,21 @@ class Missing(NamedTuple):
 
     Attributes:
         file: of the program, or of a module beside it that it imports.
-        line: where the name is imported or used first.
+        line: where the name is imported or used first; in a notebook, in its cell.
         name: with its module, such as 'pydrake.solvers.Solve'.
+        cell: of a notebook, counting those of code from 1; None elsewhere.
+        in_pydrake: whether pydrake 1.51 has it.
     """
 
     file: Path
     line: int
     name: str
+    cell: int | None = None
+    in_pydrake: bool = True
+
+    def __str__(self) -> str:
+        place = self.file.name if self.cell is None else f"{self.file.name}, cell {self.cell}"
+        return f"{place}:{self.line}: {self.name}{'' if self.in_pydrake else ' (nor has pydrake 1.51)'}"
 
 
 def missing_names(program: str | Path) -> list[Missing]:
@@ -37,17 +46,22 @@ def missing_names(program: str | Path) -> list[Missing]:
     It reads imports, attributes of imported modules, and, where everything of a module is imported, names that nothing
     in the file defines. It does not see what is looked up while the program runs.
 
+    Args:
+        program: a file of Python, a folder with a `__main__.py`, or a notebook.
+
     Raises:
         OSError: a file cannot be read.
         SyntaxError: a file is no Python program.
     """
     start = Path(program).resolve()
+    start = start / "__main__.py" if start.is_dir() else start
+    root = start.parent
     waiting, seen, found = [start], {start}, []
     while waiting:
         file = waiting.pop()
-        tree = ast.parse(file.read_text(encoding="utf-8"), str(file))
-        found += [Missing(file, line, name) for line, name in _missing_in(tree)]
-        for neighbor in _neighbors(tree, file.parent):
+        trees = [ast.parse(part.text, part.name) for part in parts_of(file)]
+        found += _missing_in(file, trees)
+        for neighbor in (path for tree in trees for path in _neighbors(tree, file, root)):
             if neighbor not in seen:
                 seen.add(neighbor)
                 waiting.append(neighbor)
@@ -65,30 +79,46 @@ def describe_program(name: str) -> str:
     return f" {Path(str(program)).name} would also miss: {', '.join(others)}." if others else ""
 
 
-def _neighbors(tree: ast.Module, folder: Path) -> Iterator[Path]:
-    """Modules in the folder of a program that it imports."""
+def _neighbors(tree: ast.Module, file: Path, root: Path) -> Iterator[Path]:
+    """Files of the modules in the folder of a program, and below it, that one of its files imports."""
     for node in ast.walk(tree):
-        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        if isinstance(node, ast.ImportFrom) and node.module:
-            names = [node.module]
-        for name in names:
-            path = folder.joinpath(*name.split(".")).with_suffix(".py")
-            if path.is_file():
-                yield path
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield from _files_of(root, alias.name)
+        elif isinstance(node, ast.ImportFrom):
+            folder = file.parents[node.level - 1] if node.level else root
+            module = node.module or ""
+            yield from _files_of(folder, module)
+            for alias in node.names:
+                yield from _files_of(folder, f"{module}.{alias.name}".removeprefix("."))
 
 
-def _missing_in(tree: ast.Module) -> list[tuple[int, str]]:
-    """Lines and names, each name once."""
-    found: dict[str, int] = {}
-    for line, module, name in _uses(tree):
-        full = f"{_ROOT}.{module}.{name}".replace("..", ".")
-        if not _is_there(module, name):
-            found.setdefault(full, line)
-    return sorted((line, name) for name, line in found.items())
+def _files_of(folder: Path, module: str) -> Iterator[Path]:
+    """Those of a module and of the packages that it is in."""
+    path = folder
+    for part in filter(None, module.split(".")):
+        path = path / part
+        yield from (file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file())
+
+
+def _missing_in(file: Path, trees: list[ast.Module]) -> list[Missing]:
+    """Each name once."""
+    found: dict[str, Missing] = {}
+    scope = _Scope()
+    for tree in trees:
+        scope.read(tree)
+    for number, tree in enumerate(trees, 1):
+        for line, module, name in scope.uses(tree):
+            full = f"{_ROOT}.{module}.{name}".replace("..", ".")
+            if full not in found and not _is_there(module, name):
+                cell = number if file.suffix == ".ipynb" else None
+                there = name in names_of(module) or is_module(f"{module}.{name}".removeprefix("."))
+                found[full] = Missing(file, line, full, cell, there)
+    return sorted(found.values(), key=lambda entry: (entry.cell or 0, entry.line, entry.name))
 
 
 def _is_there(module: str, name: str) -> bool:
-    if f"{module}.{name}".removeprefix(".") in ADDRESSES:
+    if _is_known_module(f"{module}.{name}".removeprefix(".")):
         return True
     try:
         look_up(module, name)
@@ -97,33 +127,15 @@ def _is_there(module: str, name: str) -> bool:
     return True
 
 
-def _uses(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
-    """Line, module of pydrake (without its first part) and name of all that a program uses of pydrake."""
-    modules: dict[str, str] = {}  # names in the program that stand for modules of pydrake
-    everything: list[str] = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                if _is_ours(alias.name):
-                    modules[alias.asname or _ROOT] = _inner(alias.name) if alias.asname else ""
-                    if _inner(alias.name) in WITHOUT_COUNTERPART:
-                        yield node.lineno, "", _inner(alias.name)
-        elif isinstance(node, ast.ImportFrom) and node.level == 0 and _is_ours(node.module or ""):
-            module = _inner(node.module or "")
-            for alias in node.names:
-                inner = f"{module}.{alias.name}".removeprefix(".")
-                if alias.name == "*":
-                    everything.append(module)
-                elif inner in ADDRESSES:
-                    modules[alias.asname or alias.name] = inner
-                else:
-                    yield node.lineno, module, alias.name
-    yield from _attributes(tree, modules)
-    if everything:
-        yield from _undefined(tree, everything)
+def _is_known_module(name: str) -> bool:
+    """Whether merganser has something of a module of pydrake, or pydrake has nothing in it, either."""
+    if not is_module(name):
+        return False
+    names = names_of(name)
+    return not names or any(_is_there(name, each) for each in names)
 
 
-def _is_ours(module: str) -> bool:
+def _is_pydrake(module: str) -> bool:
     return module == _ROOT or module.startswith(_ROOT + ".")
 
 
@@ -131,41 +143,84 @@ def _inner(module: str) -> str:
     return module.removeprefix(_ROOT).removeprefix(".")
 
 
-def _attributes(tree: ast.Module, modules: dict[str, str]) -> Iterator[tuple[int, str, str]]:
-    """Uses like `pydrake.math.inv` or `symbolic.sin`."""
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Attribute):
-            continue
+class _Scope:
+    """What names of a program stand for, all its cells together."""
+
+    def __init__(self) -> None:
+        self._modules: dict[str, str] = {}  # names that stand for modules of pydrake
+        self._everything: list[str] = []  # modules of which all names are imported
+        self._defined = {*dir(builtins), "__file__", "__doc__", "__builtins__", "display", "get_ipython"}
+
+    def read(self, tree: ast.Module) -> None:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    if _is_pydrake(alias.name):
+                        self._modules[alias.asname or _ROOT] = _inner(alias.name) if alias.asname else ""
+            elif isinstance(node, ast.ImportFrom) and not node.level and _is_pydrake(node.module or ""):
+                self._read_from(_inner(node.module or ""), node)
+            self._defined |= _defined_by(node)
+
+    def _read_from(self, module: str, node: ast.ImportFrom) -> None:
+        for alias in node.names:
+            inner = f"{module}.{alias.name}".removeprefix(".")
+            if alias.name == "*":
+                self._everything.append(module)
+                self._defined |= {name for name in names_of(module) if _is_there(module, name)}
+                self._defined |= {"np", "functools", "operator", "typing"} if module.endswith("all") else set()
+            elif is_module(inner):
+                self._modules[alias.asname or alias.name] = inner
+
+    def uses(self, tree: ast.Module) -> Iterator[tuple[int, str, str]]:
+        """Line, module of pydrake (without its first part) and name of all that a cell uses of pydrake."""
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    if _is_pydrake(alias.name) and _inner(alias.name):
+                        yield node.lineno, "", _inner(alias.name)
+            elif isinstance(node, ast.ImportFrom) and not node.level and _is_pydrake(node.module or ""):
+                for alias in node.names:
+                    if alias.name != "*":
+                        yield node.lineno, _inner(node.module or ""), alias.name
+            elif isinstance(node, ast.Attribute):
+                yield from self._attribute(node)
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                yield from self._undefined(node)
+
+    def _attribute(self, node: ast.Attribute) -> Iterator[tuple[int, str, str]]:
+        """A use like `pydrake.math.inv` or `symbolic.sin`."""
         chain: list[str] = []
         inner: ast.expr = node
         while isinstance(inner, ast.Attribute):
             chain.append(inner.attr)
             inner = inner.value
-        if not (isinstance(inner, ast.Name) and inner.id in modules):
-            continue
-        module = modules[inner.id]
-        names = chain[::-1]
-        while names and f"{module}.{names[0]}".removeprefix(".") in ADDRESSES:
+        if not (isinstance(inner, ast.Name) and inner.id in self._modules):
+            return
+        module, names = self._modules[inner.id], chain[::-1]
+        while names and is_module(f"{module}.{names[0]}".removeprefix(".")):
             module = f"{module}.{names.pop(0)}".removeprefix(".")
         if names and not names[0].startswith("_"):
             yield node.lineno, module, names[0]
 
+    def _undefined(self, node: ast.Name) -> Iterator[tuple[int, str, str]]:
+        """A name that nothing in the program defines: it is to come from `from pydrake... import *`."""
+        if self._everything and node.id not in self._defined:
+            modules = [module for module in self._everything if node.id in names_of(module)]
+            yield node.lineno, (modules or self._everything)[0], node.id
 
-def _undefined(tree: ast.Module, everything: list[str]) -> Iterator[tuple[int, str, str]]:
-    """Names that a program reads and nothing in it defines: they are to come from `from pydrake... import *`."""
-    defined = set(dir(builtins)) | {name for module in everything for name in names_of(module)}
-    defined |= {"__file__", "__doc__"}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            defined.add(node.id)
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            defined.add(node.name)
-        elif isinstance(node, ast.arg):
-            defined.add(node.arg)
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            defined.add(node.name)
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            defined |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in defined:
-            yield node.lineno, everything[0], node.id
+
+def _defined_by(node: ast.AST) -> set[str]:
+    """The names that a statement or expression defines."""
+    if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+        return {node.id}
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return {node.name}
+    if isinstance(node, ast.arg):
+        return {node.arg}
+    if isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)):
+        return {node.name} if node.name else set()
+    if isinstance(node, ast.MatchMapping):
+        return {node.rest} if node.rest else set()
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        return {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+    return set()

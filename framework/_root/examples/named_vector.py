@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -25,7 +26,8 @@ class NamedVector(BasicVector):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         for index, name in enumerate(cls.DEFAULTS):
-            for prefix, function in (("", _reader(index)), ("set_", _writer(index)), ("with_", _changer(index))):
+            functions = (("", _reader(index)), ("set_", _writer(index, name)), ("with_", _changer(index, name)))
+            for prefix, function in functions:
                 function.__name__ = prefix + name
                 function.__qualname__ = f"{cls.__qualname__}.{prefix}{name}"
                 setattr(cls, prefix + name, function)
@@ -40,24 +42,44 @@ class NamedVector(BasicVector):
 
 
 def _reader(index: int) -> Callable[..., Any]:
-    def read(vector: NamedVector) -> Any:
-        return vector[index]
+    def read(self: NamedVector) -> Any:
+        return self[index]
 
     return read
 
 
-def _writer(index: int) -> Callable[..., Any]:
-    def write(vector: NamedVector, value: Any) -> None:
-        vector[index] = value
+def _writer(index: int, name: str) -> Callable[..., Any]:
+    @_with_argument(name)
+    def write(self: NamedVector, value: Any) -> None:
+        self[index] = value
 
     return write
 
 
-def _changer(index: int) -> Callable[..., Any]:
-    def change(vector: NamedVector, value: Any) -> NamedVector:
-        changed = vector.Clone()
+def _changer(index: int, name: str) -> Callable[..., Any]:
+    @_with_argument(name)
+    def change(self: NamedVector, value: Any) -> NamedVector:
+        changed = self.Clone()
         changed[index] = value
         assert isinstance(changed, NamedVector)
         return changed
 
     return change
+
+
+def _with_argument(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Calls the argument of a method by a name that is known only later: `set_mass(mass=2.0)`."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        def accept(self: NamedVector, *args: Any, **kwargs: Any) -> Any:
+            if len(args) == 1 and not kwargs:
+                return function(self, args[0])
+            return function(self, *signature.bind(self, *args, **kwargs).args[1:])
+
+        original = inspect.signature(function)
+        mine, value = original.parameters.values()
+        signature = original.replace(parameters=[mine, value.replace(name=name)])
+        accept.__signature__ = signature  # type: ignore[attr-defined]
+        return accept
+
+    return decorate

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.math import RigidTransform
+from merganser.framework.yaml import yaml_dump_typed
 from merganser.geometry.ids import GeometryId
 from merganser.geometry.images import ImageDepth32F, ImageLabel16I, ImageRgba8U
 from merganser.geometry.properties import PerceptionProperties
 from merganser.geometry.render_label import RenderLabel
 from merganser.geometry.rendering.cameras import ColorRenderCamera, DepthRenderCamera
-from merganser.geometry.rendering.parameters import RenderEngineGlParams, RenderEngineVtkParams, to_yaml
+from merganser.geometry.rendering.parameters import RenderEngineGlParams, RenderEngineVtkParams
 from merganser.geometry.rendering.render_engine import RenderEngine
 from merganser.geometry.rendering.vtk_engine.checked_params import require_params
 from merganser.geometry.rendering.vtk_engine.scene import Scene, View
@@ -121,7 +122,7 @@ class RenderEngineVtk(RenderEngine):
 
     def DoGetParameterYaml(self) -> str:
         """The parameters with which this was made."""
-        return to_yaml(self._params)
+        return yaml_dump_typed(self._params, child_name="RenderEngineVtkParams")
 
     def __copy__(self) -> RenderEngine:
         return self.Clone()
@@ -165,4 +166,4 @@ class RenderEngineGl(RenderEngineVtk):
 
     def DoGetParameterYaml(self) -> str:
         """The parameters with which this was made."""
-        return to_yaml(self._gl_params)
+        return yaml_dump_typed(self._gl_params, child_name="RenderEngineGlParams")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from numpy.typing import NDArray
 
+from merganser.framework.core.deprecation import deprecated_method
 from merganser.framework.math import RigidTransform
 from merganser.multibody.plant.delegation import from_tree
 from merganser.multibody.plant.model import PlantModel
@@ -29,6 +30,13 @@ if TYPE_CHECKING:
 __all__ = ["ElementsFace"]
 
 Array = NDArray[Any]
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def _renamed(name: str, function: _Function) -> _Function:
+    """A function under its older name, which warns."""
+    instead = f"Use {function.__name__}()."
+    return deprecated_method(f"MultibodyPlant.{name}", instead, until="2026-06-01")(function)
 
 
 class ElementsFace:
@@ -67,8 +75,11 @@ class ElementsFace:
     SetDefaultFloatingBaseBodyPose = from_tree(MultibodyTree.SetDefaultFloatingBaseBodyPose)
     GetDefaultFloatingBaseBodyPose = from_tree(MultibodyTree.GetDefaultFloatingBaseBodyPose)
     SetDefaultFloatingBaseBodyDamping = from_tree(MultibodyTree.SetDefaultFloatingBaseBodyDamping)
-    GetDefaultFreeBodyPose = from_tree(MultibodyTree.GetDefaultFloatingBaseBodyPose)
+    GetDefaultFreeBodyPose = _renamed("GetDefaultFreeBodyPose", GetDefaultFloatingBaseBodyPose)
 
+    @deprecated_method(
+        "MultibodyPlant.SetDefaultFreeBodyPose", "Use SetDefaultFloatingBaseBodyPose().", until="2026-06-01"
+    )
     def SetDefaultFreeBodyPose(self, body: RigidBody, X_PB: RigidTransform) -> None:
         """SetDefaultFloatingBaseBodyPose() under its older name."""
         self._tree.SetDefaultFloatingBaseBodyPose(body, X_PB)
@@ -113,9 +124,9 @@ class ElementsFace:
     GetBodiesWeldedTo = from_tree(TreeLookup.GetBodiesWeldedTo)
     GetFloatingBaseBodies = from_tree(TreeLookup.GetFloatingBaseBodies)
     HasUniqueFloatingBaseBody = from_tree(TreeLookup.HasUniqueFloatingBaseBody)
-    HasUniqueFreeBaseBody = from_tree(TreeLookup.HasUniqueFloatingBaseBody)
+    HasUniqueFreeBaseBody = _renamed("HasUniqueFreeBaseBody", HasUniqueFloatingBaseBody)
     GetUniqueFloatingBaseBodyOrThrow = from_tree(TreeLookup.GetUniqueFloatingBaseBodyOrThrow)
-    GetUniqueFreeBaseBodyOrThrow = from_tree(TreeLookup.GetUniqueFloatingBaseBodyOrThrow)
+    GetUniqueFreeBaseBodyOrThrow = _renamed("GetUniqueFreeBaseBodyOrThrow", GetUniqueFloatingBaseBodyOrThrow)
     IsAnchored = from_tree(TreeLookup.IsAnchored)
     num_bodies = from_tree(TreeLookup.num_bodies)
     num_frames = from_tree(TreeLookup.num_frames)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.core.records import hash_of_type
+from merganser.framework.core.records import settings
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.elements import door_hinge
 from merganser.multibody.kernels.elements.door_hinge import hinge_friction_torque, hinge_spring_torque
@@ -19,6 +19,7 @@ from merganser.multibody.tree.joints.revolute_joint import RevoluteJoint
 __all__ = ["DoorHinge", "DoorHingeConfig"]
 
 
+@settings
 @dataclass(kw_only=True)
 class DoorHingeConfig:
     """Constants of a DoorHinge, by default those of the door of a dishwasher.
@@ -36,8 +37,6 @@ class DoorHingeConfig:
         motion_threshold: rate at which friction has about half its torque, not negative; 0 for viscous friction alone
             [rad/s]. Smaller is more like dry friction, and stiffer.
     """
-
-    __hash__ = hash_of_type
 
     spring_zero_angle_rad: float = -1.5
     spring_constant: float = 1.5

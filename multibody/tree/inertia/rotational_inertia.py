@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from merganser.framework.core.scalars import cast_array, scalar_of_array
 from merganser.framework.math import RotationMatrix
 from merganser.framework.math._scalars import expect_instance
 from merganser.multibody.math.vectors import as_scalar, as_vector, is_scalar
@@ -324,6 +325,12 @@ class RotationalInertia:
         return self
 
     __array_ufunc__ = None  # numpy leaves `number * inertia` to __rmul__, which refuses arrays of numbers
+
+    def _scalar_type(self) -> Any:
+        return scalar_of_array(self._I)
+
+    def _cast(self, T: Any) -> Self:
+        return type(self)._from_matrix(cast_array(self._I, T))
 
     def __copy__(self) -> Self:
         return type(self)._from_matrix(self._I.copy())

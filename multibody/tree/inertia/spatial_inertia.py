@@ -8,6 +8,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from merganser.framework.core.scalars import cast, cast_array, scalar_of_array
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.framework.math._scalars import expect_instance, sqrt
 from merganser.multibody.math import SpatialAcceleration, SpatialForce, SpatialMomentum, SpatialVelocity
@@ -291,6 +292,12 @@ class SpatialInertia:
         w, v, p = coeffs[:3], coeffs[3:], self._p_PScm_E
         product = np.concatenate((self._G_SP_E._I @ w + cross(p, v), v + cross(w, p)))
         return self._mass * product
+
+    def _scalar_type(self) -> Any:
+        return scalar_of_array(np.array([self._mass, *self._p_PScm_E, *self._G_SP_E._I.ravel()]))
+
+    def _cast(self, T: Any) -> SpatialInertia:
+        return SpatialInertia._from_parts(cast(self._mass, T), cast_array(self._p_PScm_E, T), self._G_SP_E._cast(T))
 
     def __copy__(self) -> SpatialInertia:
         return SpatialInertia._from_parts(self._mass, self._p_PScm_E, self._G_SP_E.__copy__())

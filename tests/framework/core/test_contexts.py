@@ -299,3 +299,45 @@ def test_context_of_complex_numbers():
     diagram.GetInputPort("other").FixValue(context, [0.0])
     assert diagram.EvalTimeDerivatives(context).CopyToVector().tolist() == [0.0, 1.0 + 2.0j, 0.0]
     assert context.Clone().get_continuous_state_vector().value().dtype == np.complex128
+
+
+def test_contexts_are_printed_with_times_states_and_parameters():
+    class Block(LeafSystem):
+        def __init__(self):
+            super().__init__()
+            self.DeclareContinuousState(2)
+            self.DeclareDiscreteState([1.0, 1.0 / 3.0])
+            self.DeclareAbstractState(Value(3))
+            self.DeclareNumericParameter(BasicVector([1e-9]))
+            self.DeclareAbstractParameter(Value({}))
+
+    builder = DiagramBuilder()
+    block = builder.AddNamedSystem("block", Block())
+    builder.AddNamedSystem("nothing", LeafSystem())
+    diagram = builder.Build()
+    diagram.set_name("all")
+    context = diagram.CreateDefaultContext()
+    context.SetTime(1.25)
+    mine = """::all::block Context
+---------------------
+Time: 1.25
+States:
+  2 continuous states
+    0 0
+  1 discrete state groups with
+     2 states
+                        1 0.3333333333333333
+  1 abstract states
+
+Parameters:
+  1 numeric parameter groups with
+     1 parameters
+       1e-09
+  1 abstract parameters
+"""
+    assert str(block.GetMyContextFromRoot(context)) == mine
+    assert str(context) == (
+        "::all Context (of a Diagram)\n-----------------------------\n2 total continuous states\n"
+        "2 total discrete states in 1 groups\n1 total abstract states\n1 total numeric parameters in 1 groups\n"
+        f"1 total abstract parameters\n\n{mine}"
+    )

@@ -8,19 +8,25 @@ import pytest
 
 from merganser import analysis, framework
 from merganser.framework import (
+    AbstractValue,
     BasicVector,
     BasicVector_,
+    Context,
     Context_,
     DiagramBuilder,
     DiagramBuilder_,
+    LeafContext_,
     LeafSystem,
     LeafSystem_,
+    System,
     System_,
     SystemScalarConverter,
     TemplateSystem,
     Value,
+    VectorBase_,
     VectorSystem_,
     primitives,
+    trajectories,
 )
 from merganser.framework import math as rotations
 from merganser.framework.autodiff import AutoDiffXd, ExtractGradient, ExtractValue, InitializeAutoDiff
@@ -101,6 +107,91 @@ def test_instances_tell_their_scalar_type():
     assert isinstance(Value[BasicVector_[AutoDiffXd]]([1.0]).get_value(), BasicVector_[AutoDiffXd])
     linear = primitives.LinearSystem_[AutoDiffXd]([[1.0]])
     assert isinstance(linear, primitives.AffineSystem_[AutoDiffXd])
+
+
+def test_kinds_are_classes():
+    vector = BasicVector_[AutoDiffXd]
+    assert issubclass(Context_[AutoDiffXd], Context) and issubclass(LeafContext_[AutoDiffXd], Context_[AutoDiffXd])
+    assert issubclass(vector, VectorBase_[AutoDiffXd]) and not issubclass(vector, VectorBase_[Expression])
+    assert not issubclass(BasicVector, vector)
+
+    class Named(vector):
+        def __init__(self, value):
+            super().__init__([value, 0.0])
+
+    assert issubclass(Named, vector) and issubclass(Named, VectorBase_[AutoDiffXd]) and type(Named) is type
+    assert not issubclass(Named, BasicVector_[Expression]) and Named(1.0).size() == 2
+    assert copy.deepcopy(vector) is vector
+    with pytest.raises(TypeError, match=r"BasicVector_\[AutoDiffXd\] cannot be pickled by itself"):
+        pickle.dumps(vector)
+
+
+def test_what_functions_of_a_kind_return_is_of_the_kind():
+    X = rotations.RigidTransform_[AutoDiffXd]
+    assert isinstance(X.Identity(), X)
+    assert isinstance(rotations.RigidTransform.cast[AutoDiffXd](rotations.RigidTransform()), X)
+    assert isinstance(rotations.RotationMatrix_[AutoDiffXd].MakeXRotation(0.5), rotations.RotationMatrix_[AutoDiffXd])
+
+
+def test_what_holds_no_scalars_is_of_every_kind_and_what_holds_some_is_not():
+    nothing = primitives.Gain(1.0, 1)
+    assert isinstance(nothing.AllocateDiscreteVariables(), framework.DiscreteValues_[AutoDiffXd])
+    assert not isinstance(nothing.AllocateOutput(), framework.SystemOutput_[AutoDiffXd])
+    assert isinstance(nothing.ToAutoDiffXd().AllocateOutput(), framework.SystemOutput_[AutoDiffXd])
+
+    class Nowhere(trajectories.Trajectory_[AutoDiffXd]):
+        def value(self, t):
+            return np.array([[AutoDiffXd(0.0)]])
+
+    assert isinstance(Nowhere(), trajectories.Trajectory_[AutoDiffXd])
+    assert not isinstance(Nowhere(), trajectories.Trajectory_[Expression])
+    ramp = trajectories.PiecewisePolynomial.FirstOrderHold([0.0, 1.0], [[0.0, 1.0]])
+    assert not isinstance(ramp.MakeDerivative(), trajectories.Trajectory_[AutoDiffXd])
+
+
+def test_rotation_of_constant_expressions_has_an_angle_and_an_axis_and_one_of_variables_has_not():
+    R = rotations.RotationMatrix.cast[Expression](rotations.RotationMatrix.MakeYRotation(0.5))
+    turn = R.ToAngleAxis()
+    assert float(turn.angle().Evaluate()) == pytest.approx(0.5)
+    R = rotations.RotationMatrix_[Expression](rotations.RollPitchYaw_[Expression](0.0, Variable("p"), 0.0))
+    with pytest.raises(TypeError, match="depends on numerical values"):
+        R.ToAngleAxis()
+
+
+@pytest.mark.parametrize("T", SCALARS)
+def test_homogeneous_matrices_are_of_one_scalar_type_and_go_back(T):
+    X = rotations.Isometry3_[T](rotations.RotationMatrix.MakeZRotation(0.5).matrix(), [1.0, 2.0, 3.0])
+    again = rotations.Isometry3_[T](X.matrix())
+    for matrix in (X.matrix(), again.matrix(), rotations.RigidTransform_[T]().GetAsMatrix4()):
+        assert {type(entry) for entry in matrix.ravel().tolist()} == {T}
+
+
+def test_methods_take_scalar_types_without_an_object_too():
+    gain = primitives.Gain(2.0, 1)
+    converted = System.ToScalarType[AutoDiffXd](gain)
+    assert isinstance(converted, primitives.Gain_[AutoDiffXd])
+    assert primitives.Gain_[AutoDiffXd].ToScalarTypeMaybe[float](converted) is not None
+    assert SystemScalarConverter.IsConvertible[AutoDiffXd, float](gain.get_system_scalar_converter())
+
+
+def test_boxes_know_by_type_what_is_in_them():
+    assert isinstance(Value[object](3), Value[object]) and not isinstance(Value(3.0), Value[object])
+    assert isinstance(AbstractValue.Make(3.0), Value[float]) and not isinstance(Value("a"), Value[float])
+    X = rotations.RigidTransform_[AutoDiffXd]()
+    assert isinstance(AbstractValue.Make(X), Value[rotations.RigidTransform_[AutoDiffXd]])
+    assert isinstance(Value([X]), Value[list[rotations.RigidTransform]])
+    assert not isinstance(Value([1]), Value[list[str]])
+    assert Value[rotations.RigidTransform](p=[1, 2, 3]).get_value().translation()[2] == 3.0
+    assert Value[list[rotations.RigidTransform]]().get_value() == [] and Value[float] is Value[float]
+    assert issubclass(Value[float], AbstractValue) and repr(Value[float]) == "Value[float]"
+
+
+def test_texts_name_the_scalar_type():
+    assert repr(BasicVector_[AutoDiffXd]([1.0])) == "BasicVector_[AutoDiffXd]([<AutoDiffXd 1.0 nderiv=0>])"
+    assert (repr(BasicVector([1.0])), str(BasicVector([1.0, 2.5]))) == ("BasicVector([1.0])", "[1.0, 2.5]")
+    text = repr(rotations.RigidTransform_[AutoDiffXd]())
+    assert text.startswith("RigidTransform_[AutoDiffXd](\n  R=RotationMatrix_[AutoDiffXd]([")
+    assert repr(rotations.RollPitchYaw_[Expression](Variable("x"), 0, 1)).startswith("RollPitchYaw_[Expression](roll=<")
 
 
 def test_vectors_of_a_users_class_keep_it():

@@ -54,7 +54,8 @@ def test_vector_refuses_what_is_no_vector(data):
 
 
 def test_vector_takes_rows_and_columns_and_refuses_other_sizes_unchanged():
-    vector = BasicVector([1.0, 2.0])
+    vector = BasicVector([[1.0], [2.0]])
+    assert vector.value().tolist() == BasicVector([[1.0, 2.0]]).value().tolist() == [1.0, 2.0]
     vector.SetFromVector([[3.0], [4.0]])
     vector.SetFromVector([[3.0, 4.0]])
     for wrong in ([1.0], [1.0, 2.0, 3.0], [[[1.0, 2.0]]], 7.0):

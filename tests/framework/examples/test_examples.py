@@ -31,7 +31,7 @@ from merganser.geometry import SceneGraph
 def test_elements_have_names() -> None:
     params = PendulumParams()
     assert (params.mass(), params.length(), params.damping(), params.gravity()) == (1.0, 0.5, 0.1, 9.81)
-    params.set_mass(2.0)
+    params.set_mass(mass=2.0)
     changed = params.with_length(3.0)
     assert isinstance(changed, PendulumParams) and changed.CopyToVector().tolist() == [2.0, 3.0, 0.1, 9.81]
     assert params.length() == 0.5 and PendulumInput().GetCoordinateNames() == ["tau"]

@@ -7,10 +7,13 @@ import math
 import numpy as np
 import pytest
 
+from merganser.framework.autodiff import AutoDiffXd, ExtractGradient, ExtractValue
 from merganser.framework.math import (
     AngleAxis,
+    AngleAxis_,
     CalculateQuaternionDtFromAngularVelocityExpressedInB,
     Quaternion,
+    Quaternion_,
     RigidTransform,
     RollPitchYaw,
     RotationMatrix,
@@ -142,6 +145,51 @@ def test_conversions_that_would_lose_the_derivative_refuse_complex_entries(conve
 def test_conversions_that_choose_by_value_refuse_objects():
     with pytest.raises(TypeError, match="ToQuaternion depends on numerical values"):
         RotationMatrix.MakeXRotation(Dual(0.3)).ToQuaternion()
+
+
+def angles(kind):
+    values = 0.1, -0.7, 2.5
+    return [kind(x, np.eye(3)[i]) if kind is AutoDiffXd else kind(x) for i, x in enumerate(values)]
+
+
+def test_conversions_of_rotations_there_and_back_keep_derivatives():
+    rpy = RollPitchYaw(angles(AutoDiffXd))
+    R = rpy.ToRotationMatrix()
+    turn = R.ToAngleAxis()
+    for again in (R.ToRollPitchYaw(), RollPitchYaw(R.ToQuaternion()), RotationMatrix(turn).ToRollPitchYaw()):
+        np.testing.assert_allclose(ExtractValue(again.vector()).ravel(), [0.1, -0.7, 2.5], atol=1e-15)
+        np.testing.assert_allclose(ExtractGradient(again.vector()), np.eye(3), atol=1e-14)
+    assert isinstance(turn, AngleAxis_[AutoDiffXd]) and isinstance(R.ToQuaternion(), Quaternion_[AutoDiffXd])
+
+
+def test_interpolations_and_triads_keep_derivatives():
+    q0, q1 = Quaternion(), RollPitchYaw(angles(AutoDiffXd)).ToQuaternion()
+    halfway = RotationMatrix(q0.slerp(0.5, q1))
+    assert (halfway @ halfway).IsNearlyEqualTo(RotationMatrix(q1), 1e-15)
+    np.testing.assert_allclose(ExtractGradient(q0.slerp(1.0, q1).wxyz()), ExtractGradient(q1.wxyz()), atol=1e-15)
+    u = [AutoDiffXd(1.0, [1.0, 0.0]), AutoDiffXd(2.0, [0.0, 1.0]), AutoDiffXd(3.0)]
+    R = RotationMatrix.MakeFromOneVector(u, 1).matrix()
+    np.testing.assert_allclose(ExtractGradient(R.dot(R.T).reshape(9, 1)), 0.0, atol=1e-15)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_conversions_of_symbolic_rotations_evaluate_to_those_of_numbers(seed):
+    symbolic = pytest.importorskip("merganser.framework.symbolic", reason="needs sympy", exc_type=ImportError)
+    variables = symbolic.MakeVectorVariable(3, "x")
+    R = RotationMatrix(RollPitchYaw(variables))
+    values = np.random.default_rng(seed).uniform(-3.0, 3.0, 3)
+    env = dict(zip(variables, values))
+    expected = RotationMatrix(RollPitchYaw(values))
+    for ours, theirs in (
+        (R.ToQuaternion().wxyz(), expected.ToQuaternion().wxyz()),
+        (R.ToRollPitchYaw().vector(), expected.ToRollPitchYaw().vector()),
+    ):
+        np.testing.assert_allclose(symbolic.Evaluate(ours, env).ravel(), theirs, atol=1e-14)
+    assert R.IsValid().Evaluate(env) and not R.IsNearlyIdentity(1e-3).Evaluate(env)
+    X = RigidTransform(R, [variables[0], 0.0, 0.0])
+    difference = X.GetMaximumAbsoluteDifference(RigidTransform(p=[1.0, 0.0, 0.0])).Evaluate(env)
+    number = RigidTransform(expected, [values[0], 0, 0]).GetMaximumAbsoluteDifference(RigidTransform(p=[1.0, 0.0, 0.0]))
+    assert difference == pytest.approx(number)
 
 
 def test_integers_and_single_precision_become_float64():

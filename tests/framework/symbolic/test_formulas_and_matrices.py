@@ -150,7 +150,9 @@ def test_taylor_polynomial_agrees_to_its_order(xy):
 
 def test_texts(xy):
     x, y = xy
-    assert str(x * y + 0.1) == "x*y + 0.1" and repr(sym.sin(x)) == '<Expression "sin(x)">'
+    assert str(x * y + 0.1) == "(0.1 + (x * y))" and repr(sym.sin(x)) == '<Expression "sin(x)">'
+    assert str(-2 * x + 3 * x**2 * y - 1) == "(-1 - 2 * x + 3 * (pow(x, 2) * y))" and str(-x - y) == "( - x - y)"
+    assert str(x / (y + 1)) == "(x / (1 + y))" and str(sym.sqrt(x) * x**1.5 / 3) == "(pow(x, 2) / 3)"
     assert str(sym.if_then_else(x > y, sym.max(x, y), abs(x))) == "(if (x > y) then max(x, y) else abs(x))"
     assert str(sym.logical_and(x > 0, y > 0)) == "((x > 0) and (y > 0))"
     assert sym.ToLatex(x**2 + y / 2) == r"x^{2} + \frac{y}{2}"

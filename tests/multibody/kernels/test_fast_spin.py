@@ -184,7 +184,7 @@ def test_bodies_on_joints_and_slow_bodies_keep_explicit_forces() -> None:
     other = plant.AddRigidBody("slow", rod((0.1, 0.2, 0.0)))
     plant.AddJoint(RevoluteJoint("hinge", plant.world_frame(), body.body_frame(), [0, 1, 0]))
     plant.Finalize()
-    assert other.is_floating()
+    assert other.is_floating_base_body()
     context = plant.CreateDefaultContext()
     v = np.concatenate([plant.GetVelocities(context)[:0], [30.0, 40.0, -20.0, 1.0, 2.0, 3.0], [500.0]])
     hinge = plant.GetJointByName("hinge").velocity_start()

@@ -5,6 +5,8 @@ import pytest
 
 from merganser.framework import DiagramBuilder
 from merganser.framework.math import RigidTransform, RollPitchYaw
+from merganser.framework.schema import Rotation, Transform
+from merganser.framework.yaml import yaml_dump_typed, yaml_load_typed
 from merganser.multibody.parsing import (
     AddFrame,
     AddModel,
@@ -19,10 +21,6 @@ from merganser.multibody.parsing import (
     Parser,
     ParsingError,
     ProcessModelDirectives,
-    Rotation,
-    Transform,
-    yaml_dump_typed,
-    yaml_load_typed,
 )
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph
 

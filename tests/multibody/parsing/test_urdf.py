@@ -177,6 +177,35 @@ def test_contact_properties_are_those_of_the_file():
     assert properties.GetProperty("hydroelastic", "compliance_type") == "compliant"
 
 
+def friction_of(text, file_type):
+    plant, scene_graph = AddMultibodyPlantSceneGraph(DiagramBuilder(), 0.0)
+    Parser(plant).AddModelsFromString(text, file_type)
+    (collision,) = geometries(scene_graph, Role.kProximity).values()
+    properties = scene_graph.model_inspector().GetProximityProperties(collision)
+    friction = properties.GetProperty("material", "coulomb_friction")
+    return friction.static_friction(), friction.dynamic_friction()
+
+
+@pytest.mark.parametrize(
+    "given, expected",
+    [
+        ("", (1.0, 1.0)),
+        ("<drake:proximity_properties><drake:mu_static>0.7</drake:mu_static></drake:proximity_properties>", (0.7, 0.7)),
+        ("<surface><friction><ode><mu>1.5</mu></ode></friction></surface>", (1.5, 1.0)),
+        ("<surface><friction><ode><mu2>0.25</mu2></ode></friction></surface>", (1.0, 0.25)),
+    ],
+)
+def test_friction_that_sdformat_does_not_give_is_one(given, expected):
+    sphere = f"<collision name='c'><geometry><sphere><radius>1</radius></sphere></geometry>{given}</collision>"
+    text = f"<sdf version='1.7'><model name='m'><link name='a'>{sphere}</link></model></sdf>"
+    assert friction_of(text, "sdf") == expected
+
+
+def test_friction_that_a_urdf_does_not_give_is_one():
+    sphere = '<collision><geometry><sphere radius="1"/></geometry></collision>'
+    assert friction_of(f'<robot name="r"><link name="a">{sphere}</link></robot>', "urdf") == (1.0, 1.0)
+
+
 def test_mesh_is_found_beside_the_file_and_declared_convex(tmp_path):
     (tmp_path / "m.obj").write_text(
         "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 2 4\nf 1 3 4\nf 2 3 4\n"

@@ -111,6 +111,22 @@ def test_massless_last_body_names_body_and_joint_where_dynamics_are_asked_for(ti
         assert part in str(caught.value)
 
 
+@pytest.mark.parametrize("time_step", [0.0, 0.01])
+def test_inertia_of_nan_is_for_contexts_to_give_and_dynamics_refuse_it_until_then(time_step):
+    plant = MultibodyPlant(time_step)
+    plant.set_name("robot")
+    arm = plant.AddRigidBody("arm", SpatialInertia.NaN())
+    plant.AddJoint(RevoluteJoint("pin", plant.world_frame(), arm.body_frame(), [0, 1, 0]))
+    plant.Finalize()
+    context = plant.CreateDefaultContext()
+    assert np.isnan(plant.CalcMassMatrix(context)).all()
+    assert plant.EvalBodyPoseInWorld(context, arm).IsExactlyIdentity()
+    with pytest.raises(RuntimeError, match=r"'::robot' has no dynamics at time 0.0 s: .* 'arm' holds NaN"):
+        plant.EvalTimeDerivatives(context) if time_step == 0.0 else plant.ExecuteForcedEvents(context)
+    arm.SetSpatialInertiaInBodyFrame(context, SpatialInertia.SolidSphereWithMass(1.0, 0.1))
+    plant.EvalTimeDerivatives(context) if time_step == 0.0 else plant.ExecuteForcedEvents(context)
+
+
 def test_point_mass_that_turns_about_itself_is_refused_and_massless_weld_is_not():
     plant = MultibodyPlant(0.0)
     point = plant.AddRigidBody("point", SpatialInertia.PointMass(1.0, [0, 0, 0]))

@@ -5,6 +5,7 @@ import pytest
 from plants import arm_and_box, box_inertia, no_actuation
 
 from merganser.framework import DiagramBuilder
+from merganser.framework.core.deprecation import DrakeDeprecationWarning
 from merganser.framework.math import RigidTransform
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import PrismaticJoint, RevoluteJoint, SpatialInertia
@@ -177,3 +178,21 @@ def test_wrong_arguments_for_names_are_refused():
             call()
     with pytest.raises(RuntimeError, match="no model instance with index 17"):
         plant.GetPositionNames(17)
+
+
+def test_older_names_work_and_warn_with_the_newer_ones():
+    plant = MultibodyPlant(0.0)
+    body = plant.AddRigidBody("body", box_inertia())
+    at = RigidTransform([1.0, 2.0, 3.0])
+    with pytest.warns(DrakeDeprecationWarning, match=r"MultibodyPlant.SetDefaultFreeBodyPose\(\) is deprecated"):
+        plant.SetDefaultFreeBodyPose(body=body, X_PB=at)
+    with pytest.warns(DrakeDeprecationWarning, match=r"Use GetDefaultFloatingBaseBodyPose\(\)"):
+        assert plant.GetDefaultFreeBodyPose(body).IsExactlyEqualTo(at)
+    plant.Finalize()
+    instance = body.model_instance()
+    with pytest.warns(DrakeDeprecationWarning, match=r"Use HasUniqueFloatingBaseBody\(\)"):
+        assert plant.HasUniqueFreeBaseBody(instance)
+    with pytest.warns(DrakeDeprecationWarning, match=r"Use GetUniqueFloatingBaseBodyOrThrow\(\)"):
+        assert plant.GetUniqueFreeBaseBodyOrThrow(instance) is body
+    with pytest.warns(DrakeDeprecationWarning, match=r"Use is_floating_base_body\(\)"):
+        assert body.is_floating()

@@ -8,8 +8,9 @@ from plants import box_inertia
 
 from merganser.framework import DiagramBuilder
 from merganser.framework.math import RigidTransform
+from merganser.framework.yaml import yaml_dump_typed, yaml_load_typed
 from merganser.geometry import HydroelasticContactRepresentation, Sphere
-from merganser.multibody.parsing import ParsingError, yaml_dump_typed, yaml_load_typed
+from merganser.multibody.parsing import ParsingError
 from merganser.multibody.plant import (
     AddMultibodyPlant,
     ApplyMultibodyPlantConfig,

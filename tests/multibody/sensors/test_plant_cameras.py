@@ -13,6 +13,8 @@ from rendered_scenes import color_camera, depth_camera, need_renderer, propertie
 from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder
 from merganser.framework.math import RigidTransform
+from merganser.framework.schema import Rotation, Transform
+from merganser.framework.yaml import yaml_dump_typed, yaml_load_typed
 from merganser.geometry import (
     Box,
     ColorRenderCamera,
@@ -26,7 +28,7 @@ from merganser.geometry import (
     Sphere,
 )
 from merganser.geometry.sensors import CameraInfo, RgbdSensor, RgbdSensorAsync, RgbdSensorDiscrete, VideoWriter
-from merganser.multibody.parsing import Parser, Rotation, Transform, yaml_dump_typed, yaml_load_typed
+from merganser.multibody.parsing import Parser
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph
 from merganser.multibody.sensors import ApplyCameraConfig, CameraConfig
 from merganser.multibody.tree import SpatialInertia

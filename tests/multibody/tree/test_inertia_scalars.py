@@ -3,11 +3,18 @@
 import numpy as np
 import pytest
 
-from merganser.framework.autodiff import ExtractGradient, ExtractValue, InitializeAutoDiff
+from merganser.framework.autodiff import AutoDiffXd, ExtractGradient, ExtractValue, InitializeAutoDiff
 from merganser.framework.math import RotationMatrix
 from merganser.framework.symbolic import Evaluate, Expression, Formula, MakeVectorVariable, Variable
 from merganser.multibody.math import SpatialAcceleration, SpatialVelocity
-from merganser.multibody.tree import RotationalInertia, SpatialInertia, UnitInertia
+from merganser.multibody.tree import (
+    RotationalInertia,
+    RotationalInertia_,
+    SpatialInertia,
+    SpatialInertia_,
+    UnitInertia,
+    UnitInertia_,
+)
 
 h = 1e-100  # complex step
 AXIS = np.array([2.0, -1.0, 2.0]) / 3.0
@@ -100,3 +107,14 @@ def test_constant_expressions_are_numbers():
     I = RotationalInertia(*(Expression(moment) for moment in (2.0, 3.0, 4.0)))
     assert I.CouldBePhysicallyValid() and I.IsZero() is False
     np.testing.assert_array_equal(I.CalcPrincipalMomentsOfInertia(), [2.0, 3.0, 4.0])
+
+
+@pytest.mark.parametrize("T", [AutoDiffXd, Expression])
+def test_inertias_tell_their_scalar_type(T):
+    for template, cls in ((SpatialInertia_, SpatialInertia), (UnitInertia_, UnitInertia)):
+        assert not isinstance(cls.SolidSphereWithMass(1.0, 0.1) if cls is SpatialInertia else cls(), template[T])
+    sphere = SpatialInertia_[T].SolidSphereWithMass(1.0, 0.1)
+    assert isinstance(sphere, SpatialInertia_[T]) and type(sphere.get_mass()) is T
+    assert isinstance(sphere.get_unit_inertia(), UnitInertia_[T])
+    assert isinstance(sphere.CalcRotationalInertia(), RotationalInertia_[T])
+    assert isinstance(RotationalInertia_[T](1.0, 1.0, 1.0).get_moments()[0], T)

@@ -236,11 +236,6 @@ def test_body_needs_a_model_instance_once_there_are_several():
     assert tree.num_bodies() == 1
 
 
-def test_nan_inertia_is_refused():
-    with pytest.raises(ValueError, match=r"RigidBody\('b'\): the spatial inertia must not hold NaN"):
-        MultibodyTree().AddRigidBody("b", SpatialInertia.NaN())
-
-
 def test_only_joints_with_one_velocity_have_actuators():
     tree, b = tree_with_bodies(1)
     weld = tree.WeldFrames(b[0].body_frame(), b[1].body_frame())

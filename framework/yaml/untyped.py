@@ -1,13 +1,16 @@
-"""What programs use of pydrake.common.yaml for files without a schema."""
+"""YAML without a schema: dictionaries, lists, texts and numbers."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import yaml
 
-__all__ = ["yaml_dump", "yaml_load", "yaml_load_data", "yaml_load_file"]
+from merganser.framework.core.encoding import decode
+
+__all__ = ["Dumper", "yaml_dump", "yaml_load", "yaml_load_data", "yaml_load_file"]
 
 
 class _Loader(yaml.SafeLoader):
@@ -23,16 +26,26 @@ def _tagged(loader: _Loader, suffix: str, node: Any) -> Any:
 _Loader.add_multi_constructor("!", _tagged)
 
 
-class _Dumper(yaml.SafeDumper):
-    """Writes the entry `_tag` as a tag, and keeps the order of entries."""
+class Dumper(yaml.SafeDumper):
+    """Writes the entry `_tag` as a tag."""
 
     def represent_mapping(self, tag: str, mapping: Any, flow_style: bool | None = None) -> Any:
         entries = dict(mapping)
-        return super().represent_mapping(entries.pop("_tag", tag), list(entries.items()), flow_style)
+        tag = entries.pop("_tag", tag)
+        return super().represent_mapping(tag, entries if self.sort_keys else list(entries.items()), flow_style)
+
+    def _refuse(self, data: Any) -> Any:
+        raise yaml.representer.RepresenterError(
+            f"yaml_dump() writes dictionaries, lists, texts and numbers, not {type(data).__name__}; yaml_dump_typed() "
+            "writes dataclasses."
+        )
 
 
-def yaml_load_data(data: Any, *, private: bool = False) -> Any:
-    """Reads a text, or an open file, as dictionaries, lists, texts and numbers.
+Dumper.add_representer(None, Dumper._refuse)
+
+
+def yaml_load_data(data: str | bytes | IO[Any], *, private: bool = False) -> Any:
+    """Reads a text, or an open file, as dictionaries, lists, texts and numbers; a tag is the entry `_tag`.
 
     Args:
         data: the text.
@@ -47,18 +60,17 @@ def yaml_load_data(data: Any, *, private: bool = False) -> Any:
     return {key: each for key, each in value.items() if not str(key).startswith("_")}
 
 
-def yaml_load_file(filename: Any, *, private: bool = False) -> Any:
+def yaml_load_file(filename: str | os.PathLike[str], *, private: bool = False) -> Any:
     """Reads a file as `yaml_load_data` reads a text.
 
     Raises:
         OSError: it cannot be read.
         yaml.YAMLError: it is no YAML.
     """
-    with Path(filename).open(encoding="utf-8") as file:
-        return yaml_load_data(file, private=private)
+    return yaml_load_data(decode(Path(filename).read_bytes()), private=private)
 
 
-def yaml_load(*, data: Any = None, filename: Any = None, private: bool = False) -> Any:
+def yaml_load(*, data: str | None = None, filename: str | os.PathLike[str] | None = None, private: bool = False) -> Any:
     """Reads a text or a file, of which exactly one is given.
 
     Raises:
@@ -66,19 +78,21 @@ def yaml_load(*, data: Any = None, filename: Any = None, private: bool = False) 
         OSError: the file cannot be read.
         yaml.YAMLError: it is no YAML.
     """
-    if (data is None) == (filename is None):
-        raise RuntimeError("yaml_load takes exactly one of `data` and `filename`.")
-    return yaml_load_file(filename, private=private) if data is None else yaml_load_data(data, private=private)
+    if data is not None and filename is None:
+        return yaml_load_data(data, private=private)
+    if data is None and filename is not None:
+        return yaml_load_file(filename, private=private)
+    raise RuntimeError("yaml_load() takes exactly one of `data` and `filename`.")
 
 
-def yaml_dump(data: Any, *, filename: Any = None) -> str | None:
+def yaml_dump(data: Any, *, filename: str | os.PathLike[str] | None = None) -> str | None:
     """Writes what `yaml_load(..., private=True)` has read; returns the text unless a file is given.
 
     Raises:
         OSError: the file cannot be written.
         yaml.YAMLError: something has no form in YAML.
     """
-    text = yaml.dump(data, Dumper=_Dumper, sort_keys=False)
+    text: str = yaml.dump(data, Dumper=Dumper, default_flow_style=None)
     if filename is None:
         return text
     Path(filename).write_text(text, encoding="utf-8")

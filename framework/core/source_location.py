@@ -1,0 +1,55 @@
+"""Where in a file something went wrong, and the exception that says so."""
+
+from __future__ import annotations
+
+__all__ = ["ParsingError", "SourceLocation", "located"]
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class SourceLocation:
+    """A line of a file; line 0 means the file as a whole."""
+
+    file: str
+    line: int = 0
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the file; None for a text given as a string, whose file reads `<...>`."""
+        return None if self.file.startswith("<") else Path(self.file).parent
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+
+class ParsingError(RuntimeError):
+    """A file does not say what it is to say; the message starts with `file:line`.
+
+    Attributes:
+        location: the file and line of the offending element.
+    """
+
+    def __init__(self, location: SourceLocation, message: str):
+        super().__init__(f"{location}: {message}")
+        self.location = location
+
+
+@contextmanager
+def located(location: SourceLocation) -> Iterator[None]:
+    """Turns what goes wrong inside, because of what a file says, into a ParsingError at a place in that file.
+
+    Numbers may be too large to compute with, names too long for the file system, chains of references too long for the
+    stack. A ParsingError, which knows a better place, passes.
+    """
+    try:
+        yield
+    except ParsingError:
+        raise
+    except RecursionError as cause:
+        raise ParsingError(location, "elements are nested, or refer to each other, too deeply to follow.") from cause
+    except (RuntimeError, ValueError, ArithmeticError, OSError) as cause:
+        raise ParsingError(location, str(cause)) from cause

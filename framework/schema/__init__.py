@@ -1,0 +1,47 @@
+"""Settings that may be random: numbers, vectors, rotations and poses as data (pydrake.common.schema)."""
+
+from merganser.framework.schema.distributions import Deterministic, Distribution, Gaussian, Uniform, UniformDiscrete
+from merganser.framework.schema.functions import (
+    GetDeterministicValue,
+    IsDeterministic,
+    Mean,
+    Sample,
+    ToDistribution,
+    ToDistributionVector,
+    ToSymbolic,
+)
+from merganser.framework.schema.rotation import Rotation
+from merganser.framework.schema.transform import Transform
+from merganser.framework.schema.vectors import (
+    DeterministicVector,
+    DeterministicVectorX,
+    DistributionVector,
+    GaussianVector,
+    GaussianVectorX,
+    UniformVector,
+    UniformVectorX,
+)
+
+__all__ = [
+    "Deterministic",
+    "DeterministicVector",
+    "DeterministicVectorX",
+    "Distribution",
+    "DistributionVector",
+    "Gaussian",
+    "GaussianVector",
+    "GaussianVectorX",
+    "GetDeterministicValue",
+    "IsDeterministic",
+    "Mean",
+    "Rotation",
+    "Sample",
+    "ToDistribution",
+    "ToDistributionVector",
+    "ToSymbolic",
+    "Transform",
+    "Uniform",
+    "UniformDiscrete",
+    "UniformVector",
+    "UniformVectorX",
+]

@@ -1,0 +1,17 @@
+import pytest
+
+from merganser.framework import EventStatus, InputPortSelection, WitnessFunctionDirection
+
+
+@pytest.mark.parametrize("member", [WitnessFunctionDirection.kNegativeThenNonNegative, EventStatus.kReachedTermination])
+def test_members_stand_for_their_numbers_where_those_are_asked_for(member):
+    assert int(member) == member.value == 2
+    assert "abc"[member] == "c"
+    assert type(member)(2) is member
+    assert str(member) == f"{type(member).__name__}.{member.name}"
+    assert repr(member) == f"<{member}: 2>"
+
+
+def test_members_of_different_enumerations_with_one_number_are_not_equal():
+    assert WitnessFunctionDirection.kNone != WitnessFunctionDirection.kNone.value
+    assert int(InputPortSelection.kUseFirstInputIfItExists) == -2
