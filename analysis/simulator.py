@@ -573,14 +573,11 @@ class Simulator:
         except Exception as error:
             note_place(error, f"while calling the simulator's monitor at time {self._time()} s")
             raise
-        if outcome is None:
-            return
-        if not isinstance(outcome, EventStatus):
-            raise TypeError(
-                f"The simulator's monitor must return an EventStatus or None; got {type(outcome).__name__} at time "
-                f"{self._time()} s."
-            )
-        self._was_effective(outcome, status)
+        if isinstance(outcome, EventStatus):
+            self._was_effective(outcome, status)
+        elif outcome is not None:
+            given = f"{type(outcome).__name__} at time {self._time()} s"
+            raise TypeError(f"The simulator's monitor must return an EventStatus or None; got {given}.")
 
     def _was_effective(self, outcome: EventStatus, status: SimulatorStatus) -> bool:
         """Whether events had something to do; their outcome may be the end of the advance."""

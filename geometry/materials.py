@@ -7,11 +7,14 @@
 | `material`   | `coulomb_friction`          | static and dynamic coefficient of friction |      |
 | `material`   | `relaxation_time`           | dissipation of the SAP contact model       | s    |
 | `material`   | `single_contact_point`      | True: touches others at one point, not several |  |
+| `material`   | `surface_velocity`          | of a belt, vector in the geometry's frame  | m/s  |
 | `hydroelastic` | `compliance_type`         | HydroelasticType                           |      |
 | `hydroelastic` | `hydroelastic_modulus`    | pressure per relative penetration          | Pa   |
 | `hydroelastic` | `resolution_hint`         | length of the edges of a mesh              | m    |
 | `hydroelastic` | `slab_thickness`          | thickness of a half space's compliant layer | m   |
 | `hydroelastic` | `margin`                  | thickness of the layer before contact      | m    |
+| `hydroelastic` | `pressure_law`            | function of relative depth and modulus, to Pa |   |
+| `hydroelastic` | `pressure_layers`         | number of layers of a pressure law         |      |
 | `phong`      | `diffuse`                   | color, Rgba                                |      |
 | `phong`      | `diffuse_map`               | image file, seen by cameras                |      |
 | `label`      | `id`                        | RenderLabel of label images                |      |
@@ -22,6 +25,7 @@ from __future__ import annotations
 
 import enum
 import math
+from collections.abc import Callable
 from typing import Any, overload
 
 from numpy.typing import ArrayLike
@@ -34,12 +38,14 @@ __all__ = [
     "AddCompliantHydroelasticProperties",
     "AddCompliantHydroelasticPropertiesForHalfSpace",
     "AddContactMaterial",
+    "AddHydroelasticPressureLaw",
     "AddRigidHydroelasticProperties",
     "HydroelasticContactRepresentation",
     "HydroelasticType",
     "MakePhongIllustrationProperties",
 ]
 
+DEFAULT_LAYERS = 8  # of a pressure law
 
 class HydroelasticContactRepresentation(Enumeration):
     """What the faces of contact surfaces are."""
@@ -184,6 +190,34 @@ def AddCompliantHydroelasticPropertiesForHalfSpace(
     caller = "AddCompliantHydroelasticPropertiesForHalfSpace"
     values = {"slab_thickness": _length(caller, "slab_thickness", slab_thickness)}
     _add_compliant(caller, properties, values, hydroelastic_modulus)
+
+
+def AddHydroelasticPressureLaw(
+    pressure_law: Callable[[float, float], float], properties: ProximityProperties, num_layers: int = DEFAULT_LAYERS
+) -> None:
+    """Gives a compliant geometry a pressure of its own in place of the linear one; pydrake has no such function.
+
+    Tissue that stiffens, say: `AddHydroelasticPressureLaw(lambda e, E: E * e**2, properties)`. The geometry is divided
+    into layers, in each of which the pressure is linear, so that contact surfaces of all geometries are found in one way.
+    Plants that are to be pickled need a function of a module.
+
+    Args:
+        pressure_law: returns the pressure [Pa] for the depth, as a share e of the greatest depth, and the hydroelastic
+            modulus E [Pa]; 0 at e = 0, and growing. It is called once for each end of a layer.
+        properties: takes the law.
+        num_layers: how many layers there are.
+
+    Raises:
+        TypeError: the law cannot be called, or `properties` is not a ProximityProperties.
+        RuntimeError: there is not at least one layer, or `properties` has a law already. Laws that are not 0 at 0, or
+            do not grow, are refused with the name of the geometry when contact surfaces are first looked for.
+    """
+    caller = "AddHydroelasticPressureLaw"
+    if not callable(pressure_law):
+        raise TypeError(f"{caller}(): a pressure law must be a function of depth and modulus; given {pressure_law!r}.")
+    if not 1 <= int(num_layers) == num_layers:
+        raise RuntimeError(f"{caller}(): num_layers must be a whole number of at least 1; given {num_layers}.")
+    _add_hydroelastic(caller, properties, {"pressure_law": pressure_law, "pressure_layers": int(num_layers)})
 
 
 def _add_compliant(caller: str, properties: ProximityProperties, values: dict[str, Any], modulus: float) -> None:

@@ -4,6 +4,8 @@ The pressure of a compliant geometry at rest is p = E e, with the hydroelastic m
 surface, 1 where the geometry is deepest, linear in each tetrahedron (Elandt et al. 2019, section III.A). With a margin
 m, the volume is inflated by m and e = -m / d on its surface, where d is the greatest depth, so that e is 0 where the
 surface was; of hulls and files, whose tetrahedra have different heights, only about there, as in pydrake.
+
+With a pressure law of its own, p = f(e, E), a geometry is cut into layers, see pressure_layers.py.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from merganser.geometry.hydroelastic.mesh_shapes import (
     shape_surface,
     surface_vertices,
 )
+from merganser.geometry.hydroelastic.pressure_layers import in_layers, pressures_of_layers
 from merganser.geometry.hydroelastic.primitive_meshes import (
     MedialMesh,
     box_mesh,
@@ -32,7 +35,7 @@ from merganser.geometry.hydroelastic.primitive_meshes import (
     ellipsoid_mesh,
     sphere_mesh,
 )
-from merganser.geometry.materials import HydroelasticType
+from merganser.geometry.materials import DEFAULT_LAYERS, HydroelasticType
 from merganser.geometry.meshes import ConvertVolumeToSurfaceMesh, TriangleSurfaceMesh, VolumeMesh
 from merganser.geometry.meshes.volume_mesh import boundary_triangles
 from merganser.geometry.properties import ProximityProperties
@@ -153,6 +156,11 @@ class _Given:
     def half_space(self) -> Representation:
         if self.compliance == HydroelasticType.kRigid:
             return RigidHalfSpace()
+        if self.properties.HasProperty("hydroelastic", "pressure_law"):
+            raise RuntimeError(
+                f"{self.name}, {self.what()}, has a property ('hydroelastic', 'pressure_law'), but the pressure of "
+                "half spaces is linear. Take a Box, or leave the law away."
+            )
         adder = "AddCompliantHydroelasticPropertiesForHalfSpace()"
         thickness = self._number("slab_thickness", adder)
         return CompliantHalfSpace(self._number("hydroelastic_modulus", adder, math.inf) / thickness)
@@ -168,7 +176,7 @@ class _Given:
             margin = self._margin()
             modulus = self._number("hydroelastic_modulus", adder, math.inf)
             key = f"hydroelastic volume with margin {margin!r}"
-            return CompliantVolume(shape._remember(key, lambda: _volume_of_file(shape, margin)), modulus)
+            return self._compliant(shape._remember(key, lambda: _volume_of_file(shape, margin)), modulus)
         if type(self.shape) not in _PRIMITIVES:
             kinds: list[type[Shape]] = [*_PRIMITIVES, Mesh, Convex, HalfSpace]
             known = ", ".join(sorted(kind.__name__ for kind in kinds))
@@ -180,7 +188,15 @@ class _Given:
         if is_rigid:
             return _rigid_primitive(self.shape, hint)
         modulus = self._number("hydroelastic_modulus", adder, math.inf)
-        return CompliantVolume(_compliant_primitive(self.shape, hint, self._margin()), modulus)
+        return self._compliant(_compliant_primitive(self.shape, hint, self._margin()), modulus)
+
+    def _compliant(self, volume: Volume, modulus: float) -> CompliantVolume:
+        """The volume, with the pressure law of the properties if they have one."""
+        law = self.properties.GetPropertyOrDefault("hydroelastic", "pressure_law", None)
+        if law is not None:
+            num_layers = self.properties.GetPropertyOrDefault("hydroelastic", "pressure_layers", DEFAULT_LAYERS)
+            volume = _layered(volume, tuple((pressures_of_layers(law, modulus, num_layers) / modulus).tolist()))
+        return CompliantVolume(volume, modulus)
 
     def _number(self, property: str, adder: str, largest: float = math.nan) -> float:
         """A property that must be positive, and finite or at most `largest`."""
@@ -252,6 +268,11 @@ def _compliant_primitive(shape: Shape, hint: float, margin: float) -> Volume:
 @functools.lru_cache(maxsize=256)
 def _rigid_primitive(shape: Shape, hint: float) -> RigidSurface:
     return RigidSurface(ConvertVolumeToSurfaceMesh(_compliant_primitive(shape, hint, 0.0).mesh))
+
+
+@functools.lru_cache(maxsize=64)
+def _layered(volume: Volume, pressures: tuple[float, ...]) -> Volume:
+    return Volume(*in_layers(volume.mesh, volume.extent, np.array(pressures)))
 
 
 def _volume_of_file(shape: Mesh | Convex, margin: float) -> Volume:

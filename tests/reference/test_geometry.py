@@ -203,10 +203,12 @@ def test_contact_materials_agree() -> None:
 def test_public_functions_of_a_class_are_among_those_of_pydrake(cls: str) -> None:
     extra = {
         "CollisionFilterDeclaration": {"statements"},
+        "ContactSurface": {"Save"},
         "FramePoseVector": {"frame_ids", "poses_of", "poses", "rows", "set_poses"},
         "GeometryInstance": {"properties", "set_properties"},
         "GeometrySet": {"frame_ids", "geometry_ids"},
         "GeometryVersion": {"note_change"},
+        "MeshcatAnimation": {"message", "set_drawing", "set_poses"},
         "MeshSource": {"read", "require_contents", "supporting_file"},
         "PolygonSurfaceMesh": {"triangle_array", "vertex_array"},
         "QueryObject": {

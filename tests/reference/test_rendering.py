@@ -20,9 +20,9 @@ from rendered_scenes import looking_at, need_renderer
 
 from merganser import geometry as ours
 from merganser.framework.math import RigidTransform, RollPitchYaw
+from merganser.framework.yaml import yaml_dump_typed
 from merganser.geometry import sensors as our_sensors
 from merganser.multibody import sensors as our_configs
-from merganser.multibody.parsing import yaml_dump_typed
 
 drake = pytest.importorskip("pydrake.geometry", reason="pydrake is not installed (extra `reference`)")
 drake_math = pytest.importorskip("pydrake.math")

@@ -40,8 +40,9 @@ class ContactFace:
     def set_contact_model(self, model: ContactModel) -> None:
         """Chooses between contact of points and of surfaces.
 
-        There are points only: where another model asks for surfaces, the first step warns with the names of the
-        geometries that touch at points instead.
+        With kHydroelasticWithFallback, two geometries with hydroelastic properties touch on a surface if one of them is
+        compliant (`AddCompliantHydroelasticProperties`), all others at points. With kHydroelastic, geometries that
+        overlap and have no surface are an error of the step, which names both. With kPoint there are points only.
         """
         self._settings.set_contact_model(model)
 

@@ -226,7 +226,7 @@ cameras:
     assert isinstance(color, ColorRenderCamera) and depth.depth_range().max_depth() == 5.0
     gl = yaml_load_typed(schema=CameraConfig, data="renderer_class: !RenderEngineGlParams {}")
     assert gl.renderer_class == RenderEngineGlParams()
-    with pytest.raises(RuntimeError, match=":1: background is a color, and must have the one entry 'rgba'"):
+    with pytest.raises(RuntimeError, match=":1: background has the unknown entry 'r'"):
         yaml_load_typed(schema=CameraConfig, data="background: {r: 1}")
 
 
