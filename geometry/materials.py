@@ -45,7 +45,6 @@ __all__ = [
     "MakePhongIllustrationProperties",
 ]
 
-DEFAULT_LAYERS = 8  # of a pressure law
 
 class HydroelasticContactRepresentation(Enumeration):
     """What the faces of contact surfaces are."""
@@ -193,12 +192,12 @@ def AddCompliantHydroelasticPropertiesForHalfSpace(
 
 
 def AddHydroelasticPressureLaw(
-    pressure_law: Callable[[float, float], float], properties: ProximityProperties, num_layers: int = DEFAULT_LAYERS
+    pressure_law: Callable[[float, float], float], properties: ProximityProperties, num_layers: int = 8
 ) -> None:
     """Gives a compliant geometry a pressure of its own in place of the linear one; pydrake has no such function.
 
     Tissue that stiffens, say: `AddHydroelasticPressureLaw(lambda e, E: E * e**2, properties)`. The geometry is divided
-    into layers, in each of which the pressure is linear, so that contact surfaces of all geometries are found in one way.
+    into layers, in each of which the pressure is linear, and contact surfaces are found as those of other geometries.
     Plants that are to be pickled need a function of a module.
 
     Args:

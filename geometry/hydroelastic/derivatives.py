@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.geometry.hydroelastic.buffers import make_buffers
 from merganser.geometry.hydroelastic.engine import HydroelasticArrays
-from merganser.geometry.hydroelastic.polygons import make_buffers
 from merganser.geometry.hydroelastic.surfaces import contact_surfaces
 
 __all__ = ["differentiate_surfaces"]

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.native import Given, bind
+from merganser.geometry.hydroelastic.buffers import lacks_memory, make_buffers, with_memory
 from merganser.geometry.hydroelastic.face_columns import FACE_NUMBERS
 from merganser.geometry.hydroelastic.layout import make_layout
-from merganser.geometry.hydroelastic.polygons import MOST_CORNERS, make_buffers
+from merganser.geometry.hydroelastic.polygons import MOST_CORNERS
 from merganser.geometry.hydroelastic.representation import Representation
 from merganser.geometry.hydroelastic.surfaces import contact_surfaces, has_surface
 
@@ -87,6 +88,8 @@ class HydroelasticEngine:
                 )
             count = self._run(X_WG, pairs, len(pairs))
             corners, numbers, owners = self._faces
+            if lacks_memory(self._buffers):
+                self._buffers, self._run = with_memory(self._buffers), None
             if count <= len(numbers):
                 return Faces(corners[:count], numbers[:count], owners[:count])
             self._faces, self._run = _make_faces(2 * count), None

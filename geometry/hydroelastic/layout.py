@@ -6,6 +6,7 @@ of compliant volumes, are in the order in which the leaves of its tree have them
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
@@ -42,6 +43,7 @@ Integers = NDArray[np.int64]
 
 NOTHING, RIGID_SURFACE, COMPLIANT_VOLUME, RIGID_HALF_SPACE, COMPLIANT_HALF_SPACE = range(5)
 COMPLIANT_KINDS = COMPLIANT_VOLUME, COMPLIANT_HALF_SPACE
+_SLACK = 0.05  # of the size of elements, see candidates.py
 _FEW = 4  # elements in a leaf: twice as fast as one for spheres
 
 body_dtype = np.dtype(
@@ -49,6 +51,8 @@ body_dtype = np.dtype(
         ("kind", np.int64),  # one of the above
         ("root", np.int64),  # node of its tree
         ("stiffness", np.float64),  # modulus of a compliant volume [Pa], pressure by depth of a half space [Pa/m]
+        ("radius", np.float64),  # within which all of its mesh is, from Go [m]
+        ("slack", np.float64),  # by which boxes may be larger, see candidates.py [m]
     ]
 )
 
@@ -77,6 +81,7 @@ class Meshes(NamedTuple):
 def make_layout(representations: Sequence[Representation | None]) -> tuple[NDArray[np.void], Meshes]:
     """Returns the records of geometries, of body_dtype, and their meshes."""
     bodies = np.zeros(len(representations), body_dtype)
+    bodies["slack"] = math.inf
     parts = [_none()]
     roots: dict[int, int] = {}
     sizes = np.zeros(3, np.int64)  # vertices, elements and nodes so far
@@ -92,11 +97,13 @@ def make_layout(representations: Sequence[Representation | None]) -> tuple[NDArr
             source = representation
         else:
             continue
+        if source not in _parts:
+            _parts[source] = _of_surface(source) if isinstance(source, RigidSurface) else _of_volume(source)
+        part = _parts[source]
+        body["radius"] = math.sqrt((part.vertices**2).sum(axis=1).max())
+        body["slack"] = _SLACK * _size_of_elements(part)
         if id(source) not in roots:
             roots[id(source)] = int(sizes[2])
-            if source not in _parts:
-                _parts[source] = _of_surface(source) if isinstance(source, RigidSurface) else _of_volume(source)
-            part = _parts[source]
             parts.append(_moved(part, *sizes.tolist()))
             sizes += len(part.vertices), len(part.elements), len(part.boxes)
         body["root"] = roots[id(source)]
@@ -164,8 +171,19 @@ def _planes(a: Array, b: Array, c: Array) -> Array:
 
 
 def _with_tree(vertices: Array, elements: Integers, planes: Array, fields: Array) -> Meshes:
-    corners = vertices[np.where(elements >= 0, elements, elements[:, :1])]
+    corners = _corners(vertices, elements)
     order, boxes, tree = make_box_tree(corners.min(axis=1), corners.max(axis=1), _FEW)
     low, high = boxes[:, :3], boxes[:, 3:]
     centered = np.column_stack([(low + high) / 2.0, (high - low) / 2.0])
     return Meshes(vertices, elements[order], planes[order], fields[order], centered, tree)
+
+
+def _corners(vertices: Array, elements: Integers) -> Array:
+    """Of all elements, those of triangles with one twice; shape [num_elements, 4, 3]."""
+    corners: Array = vertices[np.where(elements >= 0, elements, elements[:, :1])]
+    return corners
+
+
+def _size_of_elements(part: Meshes) -> float:
+    """How large elements are along an axis, on average [m]."""
+    return float(np.ptp(_corners(part.vertices, part.elements), axis=1).max(axis=1).mean())

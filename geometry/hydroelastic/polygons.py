@@ -7,54 +7,23 @@ real parts, so that all of this runs with complex numbers.
 from __future__ import annotations
 
 import itertools
-from typing import Annotated, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.native import device
-from merganser.framework.native.records_of_arrays import FLOAT, INTEGER, ArrayOf
-from merganser.geometry.proximity.box_tree import DEEPEST
+from merganser.geometry.hydroelastic.buffers import MOST_CLIPPED, Buffers
 from merganser.geometry.proximity.vectors import Vector3, cross, dot
 
 __all__ = [
-    "MOST_CORNERS", "Buffers", "center_of_polygon", "clip", "make_buffers", "signed_distance", "slice_tetrahedron"
+    "MOST_CORNERS", "center_of_polygon", "clip", "signed_distance", "slice_tetrahedron"
 ]  # fmt: skip
 
 Array = NDArray[Any]
 
 MOST_CORNERS = 10  # of a face: a slice of a tetrahedron, clipped by four planes, has 8, and rounding may add some
-_MOST_CLIPPED = 24  # corners while clipping: each plane may add half as many where rounding makes a polygon wavy
 _SLIVER = 1e-14  # polygons of less area, of the square of their size, are none
-
-
-class Buffers(NamedTuple):
-    """Work arrays; T is the scalar of the poses.
-
-    Attributes:
-        poses: X_VO, of the other geometry O in the frame of geometry V, and X_WV: rotation row by row, then position;
-            of T, shape [2, 12].
-        pose: R_VO, p_VO and |R_VO| in real numbers, shape [21].
-        triangle: corners of a triangle of O in V, of T, shape [3, 3].
-        polygons: corners, of T, shape [2, .., 3].
-        distances: of the corners from a plane, of T.
-        stack: nodes to be looked at, int64, shape [.., 2].
-    """
-
-    poses: Annotated[Array, ArrayOf(FLOAT, 2)]
-    pose: Annotated[Array, ArrayOf(FLOAT)]
-    triangle: Annotated[Array, ArrayOf(FLOAT, 2)]
-    polygons: Annotated[Array, ArrayOf(FLOAT, 3)]
-    distances: Annotated[Array, ArrayOf(FLOAT)]
-    stack: Annotated[NDArray[np.int64], ArrayOf(INTEGER, 2)]
-
-
-def make_buffers(scalar: Any = np.float64) -> Buffers:
-    """Returns work arrays for poses of float64 or complex128."""
-    return Buffers(
-        np.zeros((2, 12), scalar), np.zeros(21), np.zeros((3, 3), scalar), np.zeros((2, _MOST_CLIPPED, 3), scalar),
-        np.zeros(_MOST_CLIPPED, scalar), np.zeros((4 * DEEPEST, 2), np.int64),
-    )  # fmt: skip
 
 
 def _make_slices() -> NDArray[np.int64]:
@@ -145,12 +114,12 @@ def clip(buffers: Buffers, row: int, count: int, n: Vector3, d: Any, normal: Vec
     j = count - 1
     for i in range(count):
         d_i, d_j = buffers.distances[i], buffers.distances[j]
-        if (d_i.real >= 0.0) != (d_j.real >= 0.0) and kept < _MOST_CLIPPED:
+        if (d_i.real >= 0.0) != (d_j.real >= 0.0) and kept < MOST_CLIPPED:
             t = d_j / (d_j - d_i)
             for c in range(3):
                 clipped[kept, c] = polygon[j, c] + t * (polygon[i, c] - polygon[j, c])
             kept += 1
-        if d_i.real >= 0.0 and kept < _MOST_CLIPPED:
+        if d_i.real >= 0.0 and kept < MOST_CLIPPED:
             for c in range(3):
                 clipped[kept, c] = polygon[i, c]
             kept += 1

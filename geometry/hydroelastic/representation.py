@@ -35,7 +35,7 @@ from merganser.geometry.hydroelastic.primitive_meshes import (
     ellipsoid_mesh,
     sphere_mesh,
 )
-from merganser.geometry.materials import DEFAULT_LAYERS, HydroelasticType
+from merganser.geometry.materials import HydroelasticType
 from merganser.geometry.meshes import ConvertVolumeToSurfaceMesh, TriangleSurfaceMesh, VolumeMesh
 from merganser.geometry.meshes.volume_mesh import boundary_triangles
 from merganser.geometry.properties import ProximityProperties
@@ -194,7 +194,7 @@ class _Given:
         """The volume, with the pressure law of the properties if they have one."""
         law = self.properties.GetPropertyOrDefault("hydroelastic", "pressure_law", None)
         if law is not None:
-            num_layers = self.properties.GetPropertyOrDefault("hydroelastic", "pressure_layers", DEFAULT_LAYERS)
+            num_layers = self.properties.GetProperty("hydroelastic", "pressure_layers")
             volume = _layered(volume, tuple((pressures_of_layers(law, modulus, num_layers) / modulus).tolist()))
         return CompliantVolume(volume, modulus)
 

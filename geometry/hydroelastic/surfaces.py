@@ -29,6 +29,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.native import device, kernel
+from merganser.framework.native.by_value import smaller
+from merganser.geometry.hydroelastic.buffers import HALF, WANTED_ELEMENTS, Buffers
+from merganser.geometry.hydroelastic.candidates import (
+    begin_call,
+    gather_across_plane,
+    gather_of_meshes,
+    keep,
+    may_remember,
+    motion_since,
+    recall,
+    remember,
+)
 from merganser.geometry.hydroelastic.face_columns import AREA, CENTROID, GRAD_M, GRAD_N, NORMAL, PRESSURE
 from merganser.geometry.hydroelastic.layout import (
     COMPLIANT_HALF_SPACE,
@@ -39,14 +51,12 @@ from merganser.geometry.hydroelastic.layout import (
 )
 from merganser.geometry.hydroelastic.polygons import (
     MOST_CORNERS,
-    Buffers,
     center_of_polygon,
     clip,
     signed_distance,
     slice_tetrahedron,
 )
-from merganser.geometry.hydroelastic.trees import box_across_plane, boxes_overlap, set_poses
-from merganser.geometry.proximity.box_tree import END, LEAF, LEFT, RIGHT
+from merganser.geometry.hydroelastic.trees import set_poses
 from merganser.geometry.proximity.vectors import Vector3, add, dot, negated, rotated, scaled, subtract
 
 __all__ = ["contact_surfaces", "has_surface", "split_candidates"]
@@ -113,132 +123,136 @@ def contact_surfaces(
     If there are more than the outputs have places for, only as many as fit are written. Pairs with no contact surface,
     as of two rigid geometries, have none.
     """
-    count = 0
+    count, top, place = 0, 0, 0
+    num_known, outputs = begin_call(buffers), (corners_out, faces_out, owners_out)
     for i in range(num_pairs):
         a, b = pairs_in[i, 0], pairs_in[i, 1]
         A, B = bodies[a]["kind"], bodies[b]["kind"]
+        if not has_surface(A, B):
+            continue
         # V is the compliant one, or the first of two.
         is_swapped = (B == COMPLIANT_VOLUME and A != COMPLIANT_VOLUME) or B == COMPLIANT_HALF_SPACE
         v, o = (b, a) if is_swapped else (a, b)
-        V, O = bodies[v], bodies[o]
+        V, O, sign = bodies[v], bodies[o], -1.0 if is_swapped else 1.0
         set_poses(X_WG_in[v], X_WG_in[o], buffers)
-        sign = -1.0 if is_swapped else 1.0
-        outputs = corners_out, faces_out, owners_out
-        if V["kind"] == COMPLIANT_VOLUME and (O["kind"] == RIGID_SURFACE or O["kind"] == COMPLIANT_VOLUME):
-            count = _meet_meshes(V, O, meshes, buffers, sign, i, count, outputs)
-        elif V["kind"] == COMPLIANT_VOLUME and O["kind"] == RIGID_HALF_SPACE:
-            count = _slice_volume(V, meshes, buffers, sign, i, count, outputs)
-        elif V["kind"] == COMPLIANT_HALF_SPACE and O["kind"] == RIGID_SURFACE:
-            count = _clip_surface(V, O, meshes, buffers, sign, i, count, outputs)
+        n, d = _place_half_space(V["kind"], O["kind"], buffers)
+        slack, pays = smaller(V["slack"], O["slack"]), False
+        found = recall(a, b, place, num_known, buffers)
+        if found >= 0:
+            place = found + 1
+            entry = buffers.known[1 - buffers.counts[HALF], found]
+            motion = motion_since(entry, V["radius"] if O["kind"] == RIGID_HALF_SPACE else O["radius"], buffers)
+            if motion < entry["slack"]:
+                listed = buffers.elements[1 - buffers.counts[HALF], entry["begin"] : entry["end"]]
+                count = _add_faces(V, O, n, d, listed, meshes, buffers, sign, i, count, outputs)
+                top = keep(entry, top, buffers)
+                continue
+            pays = may_remember(entry, motion, slack)
+        buffers.stack[0, 0] = O["root"] if V["kind"] == COMPLIANT_HALF_SPACE else V["root"]
+        buffers.stack[0, 1] = O["root"]
+        slack, size, is_whole, end = slack if pays else 0.0, 1, True, top
+        while size > 0:
+            size, end = _gather(V["kind"], O["kind"], n, d, size, top, slack, meshes, buffers)
+            listed = buffers.elements[buffers.counts[HALF], top:end]
+            count = _add_faces(V, O, n, d, listed, meshes, buffers, sign, i, count, outputs)
+            is_whole = is_whole and size == 0
+            if pays:
+                buffers.counts[WANTED_ELEMENTS] += end - top
+        top = remember(a, b, slack if is_whole else 0.0, top, end if pays and is_whole else top, buffers)
     return count
 
 
 @device
-def _meet_meshes(
-    V: Array, O: Array, meshes: Meshes, buffers: Buffers, sign: float, pair: int, count: int, outputs: Any
-) -> int:
-    """Faces of a compliant volume and another mesh; returns their number, with those before."""
-    tree, stack = meshes.tree, buffers.stack
-    stack[0, 0], stack[0, 1] = V["root"], O["root"]
-    E_V, E_O, is_rigid = V["stiffness"], O["stiffness"], O["kind"] == RIGID_SURFACE
-    size = 1
-    while size > 0:
-        size -= 1
-        v, o = stack[size, 0], stack[size, 1]
-        if not boxes_overlap(meshes.boxes[v], meshes.boxes[o], buffers.pose):
-            continue
-        v_is_leaf, o_is_leaf = tree[v, LEFT] == LEAF, tree[o, LEFT] == LEAF
-        if v_is_leaf and o_is_leaf:
-            for f in range(tree[o, RIGHT], tree[o, END]):
-                if is_rigid:
-                    normal = _place_triangle(f, meshes, buffers)
-                    for e in range(tree[v, RIGHT], tree[v, END]):
-                        count = _triangle_in_tetrahedron(e, f, normal, E_V, meshes, buffers, sign, pair, count, outputs)
-                else:
-                    g_O, at_origin = _place_field(f, E_O, meshes, buffers)
-                    for e in range(tree[v, RIGHT], tree[v, END]):
-                        count = _equal_pressure(e, f, g_O, at_origin, E_V, meshes, buffers, pair, count, outputs)
-        elif o_is_leaf or (not v_is_leaf and _extent(meshes.boxes[v]) > _extent(meshes.boxes[o])):
-            stack[size, 0], stack[size, 1] = tree[v, RIGHT], o
-            stack[size + 1, 0], stack[size + 1, 1] = tree[v, LEFT], o
-            size += 2
+def _place_half_space(V: int, O: int, buffers: Buffers) -> tuple[Vector3, Any]:
+    """The plane n . p + d = 0 of a half space in the frame of the other geometry; of no meaning for two meshes."""
+    X_VO = buffers.poses[0]
+    if V == COMPLIANT_HALF_SPACE:
+        n = X_VO[6], X_VO[7], X_VO[8]
+        d = X_VO[11]
+    else:
+        n = X_VO[2], X_VO[5], X_VO[8]
+        d = -(n[0] * X_VO[9] + n[1] * X_VO[10] + n[2] * X_VO[11])
+    if V == COMPLIANT_HALF_SPACE or O == RIGID_HALF_SPACE:
+        for i in range(12):
+            buffers.place[i] = 0.0
+        for i in range(3):
+            buffers.place[i] = n[i].real
+        buffers.place[9] = d.real
+    return n, d
+
+
+@device
+def _gather(
+    V: int, O: int, n: Vector3, d: Any, size: int, top: int, slack: float, meshes: Meshes, buffers: Buffers
+) -> tuple[int, int]:
+    """Lists elements of two geometries of these kinds that may meet, see candidates.py."""
+    if V == COMPLIANT_HALF_SPACE:
+        return gather_across_plane(size, top, n, d, slack, True, meshes, buffers)
+    if O == RIGID_HALF_SPACE:
+        return gather_across_plane(size, top, n, d, slack, False, meshes, buffers)
+    return gather_of_meshes(size, top, slack, meshes, buffers)
+
+
+@device
+def _add_faces(
+    V: Array, O: Array, n: Vector3, d: Any, listed: Integers, meshes: Meshes, buffers: Buffers, sign: float, pair: int,
+    count: int, outputs: Any,
+) -> int:  # fmt: skip
+    """Faces of elements of V and O; returns their number, with those before."""
+    last, normal, at_origin = -1, n, d
+    for k in range(listed.shape[0]):
+        e, f = listed[k, 0], listed[k, 1]
+        if V["kind"] == COMPLIANT_HALF_SPACE:
+            count = _triangle_in_layer(f, n, d, V["stiffness"], meshes, buffers, sign, pair, count, outputs)
+        elif O["kind"] == RIGID_HALF_SPACE:
+            count = _slice(e, n, d, V["stiffness"], meshes, buffers, sign, pair, count, outputs)
+        elif O["kind"] == RIGID_SURFACE:
+            if f != last:
+                last, normal = f, _place_triangle(f, meshes, buffers)
+            count = _triangle_in_tetrahedron(
+                e, f, normal, V["stiffness"], meshes, buffers, sign, pair, count, outputs
+            )
         else:
-            stack[size, 0], stack[size, 1] = v, tree[o, RIGHT]
-            stack[size + 1, 0], stack[size + 1, 1] = v, tree[o, LEFT]
-            size += 2
+            if f != last:
+                last = f
+                normal, at_origin = _place_field(f, O["stiffness"], meshes, buffers)
+            count = _equal_pressure(
+                e, f, normal, at_origin, V["stiffness"], meshes, buffers, pair, count, outputs
+            )
     return count
 
 
 @device
-def _extent(box: Array) -> float:
-    """How large a box is."""
-    return box[3] * box[3] + box[4] * box[4] + box[5] * box[5]
+def _slice(
+    e: int, n: Vector3, d: Any, E_V: float, meshes: Meshes, buffers: Buffers, sign: float, pair: int, count: int,
+    outputs: Any,
+) -> int:  # fmt: skip
+    """The part of the plane of a rigid half space that lies in tetrahedron e of V."""
+    field = meshes.fields[e]
+    corners = slice_tetrahedron(meshes.vertices, meshes.elements[e], n, d, buffers)
+    if corners < 3:
+        return count
+    g, at_origin = scaled((field[0], field[1], field[2]), E_V), E_V * field[3]
+    return _add_face(0, corners, n, g, scaled(n, 0.0), at_origin, sign, buffers, pair, e, -1, count, outputs)
 
 
 @device
-def _slice_volume(V: Array, meshes: Meshes, buffers: Buffers, sign: float, pair: int, count: int, outputs: Any) -> int:
-    """Faces of a compliant volume and a rigid half space; returns their number, with those before."""
-    tree, stack, X_VO = meshes.tree, buffers.stack, buffers.poses[0]
-    # The half space is where n . p + d <= 0.
-    n = X_VO[2], X_VO[5], X_VO[8]
-    d = -(n[0] * X_VO[9] + n[1] * X_VO[10] + n[2] * X_VO[11])
-    E_V = V["stiffness"]
-    stack[0, 0] = V["root"]
-    size = 1
-    while size > 0:
-        size -= 1
-        v = stack[size, 0]
-        if box_across_plane(meshes.boxes[v], n, d) != 0:
-            continue
-        if tree[v, LEFT] != LEAF:
-            stack[size, 0], stack[size + 1, 0] = tree[v, RIGHT], tree[v, LEFT]
-            size += 2
-            continue
-        for e in range(tree[v, RIGHT], tree[v, END]):
-            field = meshes.fields[e]
-            g = field[0], field[1], field[2]
-            corners = slice_tetrahedron(meshes.vertices, meshes.elements[e], n, d, buffers)
-            if corners >= 3:
-                g, at_origin = scaled(g, E_V), E_V * field[3]
-                no = scaled(n, 0.0)
-                count = _add_face(0, corners, n, g, no, at_origin, sign, buffers, pair, e, -1, count, outputs)
-    return count
-
-
-@device
-def _clip_surface(
-    V: Array, O: Array, meshes: Meshes, buffers: Buffers, sign: float, pair: int, count: int, outputs: Any
-) -> int:
-    """Faces of a rigid surface and a compliant half space; returns their number, with those before."""
-    tree, stack, X_VO = meshes.tree, buffers.stack, buffers.poses[0]
-    # The plane z = 0 of V, in O: n . p + d is the height above it.
-    n = X_VO[6], X_VO[7], X_VO[8]
-    d = X_VO[11]
+def _triangle_in_layer(
+    f: int, n: Vector3, d: Any, pressure_per_depth: float, meshes: Meshes, buffers: Buffers, sign: float, pair: int,
+    count: int, outputs: Any,
+) -> int:  # fmt: skip
+    """The part of triangle f of O, placed in V, that lies in the compliant half space V."""
     one = d * 0.0 + 1.0
     down = one * 0.0, one * 0.0, -one
-    pressure_per_depth = V["stiffness"]
-    stack[0, 0] = O["root"]
-    size = 1
-    while size > 0:
-        size -= 1
-        o = stack[size, 0]
-        if box_across_plane(meshes.boxes[o], n, d) > 0:
-            continue
-        if tree[o, LEFT] != LEAF:
-            stack[size, 0], stack[size + 1, 0] = tree[o, RIGHT], tree[o, LEFT]
-            size += 2
-            continue
-        for f in range(tree[o, RIGHT], tree[o, END]):
-            normal = _place_triangle(f, meshes, buffers)
-            if not _goes_along(normal, down, 1.0):
-                continue
-            _begin_with_triangle(buffers)
-            corners, row = clip(buffers, 0, 3, down, 0.0, normal)
-            if corners >= 3:
-                g = scaled(down, pressure_per_depth)
-                no = scaled(down, 0.0)
-                count = _add_face(row, corners, normal, g, no, 0.0, sign, buffers, pair, -1, f, count, outputs)
-    return count
+    normal = _place_triangle(f, meshes, buffers)
+    if not _goes_along(normal, down, 1.0):
+        return count
+    _begin_with_triangle(buffers)
+    corners, row = clip(buffers, 0, 3, down, 0.0, normal)
+    if corners < 3:
+        return count
+    g = scaled(down, pressure_per_depth)
+    return _add_face(row, corners, normal, g, scaled(down, 0.0), 0.0, sign, buffers, pair, -1, f, count, outputs)
 
 
 @device

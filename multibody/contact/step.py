@@ -26,6 +26,7 @@ from typing import Any
 
 from merganser.framework.native import device
 from merganser.framework.native.tape import call_asking_kernel, call_kernel, call_quiet_kernel
+from merganser.geometry.hydroelastic.buffers import lacks_memory
 from merganser.multibody.contact.plant_layout import ConstraintSources
 from merganser.multibody.contact.step_records import (
     NUM_CANDIDATES,
@@ -314,7 +315,7 @@ def _find_pairs_of_surfaces(
         code.contact_surfaces, (*model, X_WG, pairs, out.found[NUM_SURFACES], geometry.clipping, *faces)
     )
     out.found[NUM_FACES] = num_faces
-    if num_faces > out.faces.shape[0]:
+    if num_faces > out.faces.shape[0] or lacks_memory(geometry.clipping):
         return LACKS_CAPACITY
     of_faces = out.corners, out.faces[:num_faces], out.owners
     given = geometry.materials, tree_of_mobod, geometry.points, X_WG, pairs, *of_faces, first

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.native.records_of_arrays import FLOAT, INTEGER, ONE_VALUE, ArrayOf, Code, RecordOf
+from merganser.geometry.hydroelastic.buffers import Buffers
 from merganser.geometry.hydroelastic.layout import Meshes, body_dtype
-from merganser.geometry.hydroelastic.polygons import Buffers
 from merganser.geometry.proximity.layout import Hulls, contact_dtype, geometry_dtype, work_dtype
 from merganser.multibody.contact.contact_pairs import contact_pair_dtype, material_dtype
 from merganser.multibody.contact.layout import result_dtype, settings_dtype

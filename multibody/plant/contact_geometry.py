@@ -122,6 +122,7 @@ class ContactGeometry:
     def _read_surfaces(self, buffers: StepBuffers, layout: Any) -> None:
         """Takes over what the geometries are on contact surfaces, if the contact model has any."""
         buffers.hydroelastic, buffers.margin = None, 0.0
+        buffers.forget_surfaces()
         has_surfaces = self._settings.get_contact_model() is not ContactModel.kPoint
         if has_surfaces and any(compliance_of(of) is not HydroelasticType.kUndefined for of in layout.properties):
             buffers.hydroelastic, buffers.margin = layout.hydroelastic, layout.hydroelastic_margin()

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from merganser.framework.native import is_at_hand
 from merganser.geometry import GeometryId
+from merganser.geometry.hydroelastic.buffers import Buffers, lacks_memory, make_buffers, with_memory
 from merganser.geometry.hydroelastic.engine import HydroelasticArrays
 from merganser.geometry.hydroelastic.face_columns import FACE_NUMBERS
 from merganser.geometry.hydroelastic.layout import Meshes
-from merganser.geometry.hydroelastic.polygons import MOST_CORNERS, Buffers, make_buffers
+from merganser.geometry.hydroelastic.polygons import MOST_CORNERS
 from merganser.geometry.hydroelastic.surfaces import contact_surfaces, split_candidates
 from merganser.geometry.proximity.arrays import ProximityArrays
 from merganser.geometry.proximity.broad_phase import CELLS_A_GEOMETRY, find_candidates
@@ -255,9 +256,15 @@ class StepBuffers:
     def grow(self) -> None:
         """Makes larger what the last step has found too small."""
         self._controllers = None
+        if lacks_memory(self._clipping):
+            self._clipping = with_memory(self._clipping)
         for out in self.results:
             self._block_capacity = max(self._block_capacity, int(out.statistics["blocks_needed"]))
             self._factor = max(self._factor, int(out.statistics["factor_needed"]))
+
+    def forget_surfaces(self) -> None:
+        """Geometries have become others: nothing is remembered of their contact surfaces."""
+        self._clipping.counts[:] = 0
 
     def lacks_capacity(self) -> bool:
         """Whether a step has found candidates or contacts for which there is no room, or the solver too little."""
@@ -269,7 +276,7 @@ class StepBuffers:
                 return True
             if out.statistics["blocks_needed"] > self._block_capacity or out.statistics["factor_needed"] > self._factor:
                 return True
-        return False
+        return lacks_memory(self._clipping)
 
     def _make_buffers(self) -> None:
         """Arrays at least as large as the last steps have shown that they must be."""

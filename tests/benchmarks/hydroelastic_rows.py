@@ -1,13 +1,15 @@
-"""Rows about contact surfaces of pairs of shapes, asked of QueryObject, as polygons, at ten random poses each."""
+"""Rows about hydroelastic contact: surfaces of pairs of shapes, asked of QueryObject, as polygons, at ten random poses
+each; and simulations: a pile of 27 compliant bodies, four compliant bowls in each other, a gripper with a soft box."""
 
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from libraries import Call, Library, Row
+from libraries import MODELS, Call, Library, Row, make_parser
 
 RIGID, COMPLIANT = "rigid", "compliant"
 HINT, MODULI = 0.02, (1e5, 3e5)  # [m], [Pa]
@@ -92,8 +94,148 @@ def their_areas(pair: Any) -> Call:
     return contact_areas(geometry, math, pair)
 
 
-def rows(_ours: Library, theirs: Library | None) -> Iterator[Row]:
-    """Each pair of shapes."""
+# ---------------------------------------------------------------------- simulations
+
+SPAN = 0.05  # simulated in each call [s]
+
+
+class Scene:
+    """A plant of either package that touches on surfaces, under the names of both.
+
+    Args:
+        library: the package.
+        time_step: of the plant [s].
+    """
+
+    def __init__(self, library: Library, time_step: float) -> None:
+        root = library.plant.__name__.split(".")[0]
+        self.geometry = importlib.import_module(f"{root}.geometry")
+        self.math = importlib.import_module(f"{root}.framework.math" if root == "merganser" else f"{root}.math")
+        analysis = importlib.import_module(f"{root}.analysis" if root == "merganser" else f"{root}.systems.analysis")
+        self.library, self.make_simulator = library, analysis.Simulator
+        self.builder = library.framework.DiagramBuilder()
+        self.plant, self.scene_graph = library.plant.AddMultibodyPlantSceneGraph(self.builder, time_step)
+        self.things = self.plant.AddModelInstance("things")
+
+    def properties(self, is_compliant: bool, hint: float = 0.025) -> Any:
+        """Of a material."""
+        geometry, properties = self.geometry, self.geometry.ProximityProperties()
+        friction = self.library.plant.CoulombFriction(0.5, 0.5)
+        geometry.AddContactMaterial(dissipation=5.0, friction=friction, properties=properties)
+        if is_compliant:
+            geometry.AddCompliantHydroelasticProperties(hint, 1e5, properties)
+        else:
+            geometry.AddRigidHydroelasticProperties(hint, properties)
+        return properties
+
+    def add(self, name: str, shape: Any, density: float) -> None:
+        """Adds a compliant body."""
+        body = self.plant.AddRigidBody(name, self.things, self.library.tree.CalcSpatialInertia(shape, density))
+        pose = self.math.RigidTransform()
+        self.plant.RegisterCollisionGeometry(body, pose, shape, name, self.properties(True))
+
+    def add_ground(self) -> None:
+        """Adds a rigid half space."""
+        pose, shape = self.math.RigidTransform(), self.geometry.HalfSpace()
+        self.plant.RegisterCollisionGeometry(
+            self.plant.world_body(), pose, shape, "ground", self.properties(False)
+        )
+
+    def settle(self, start: Any, time: float) -> Call:
+        """Simulates to a time; returns what simulates on from there, and then gives the area of all patches."""
+        self.plant.Finalize()
+        simulator = self.make_simulator(self.builder.Build())
+        context = self.plant.GetMyMutableContextFromRoot(simulator.get_mutable_context())
+        start(self.plant, context)
+        simulator.AdvanceTo(time)
+        kept = simulator.get_context().Clone()
+
+        def advance(_alive: Any = self) -> Any:
+            root = simulator.get_mutable_context()
+            root.SetTimeStateAndParametersFrom(kept)
+            simulator.Initialize()
+            simulator.AdvanceTo(time + SPAN)
+            port = self.plant.get_contact_results_output_port()
+            results = port.Eval(self.plant.GetMyContextFromRoot(root))
+            surfaces = [
+                results.hydroelastic_contact_info(i).contact_surface()
+                for i in range(results.num_hydroelastic_contacts())
+            ]
+            return np.array([len(surfaces), sum(surface.total_area() for surface in surfaces)])
+
+        return advance
+
+
+def pile(library: Library) -> Call:
+    """27 bodies of five shapes that fall on each other."""
+    scene = Scene(library, 0.002)
+    geometry, math = scene.geometry, scene.math
+    shapes = [
+        lambda: geometry.Sphere(0.05), lambda: geometry.Box(0.08, 0.08, 0.08), lambda: geometry.Cylinder(0.04, 0.08),
+        lambda: geometry.Capsule(0.035, 0.06), lambda: geometry.Ellipsoid(0.04, 0.05, 0.06),
+    ]  # fmt: skip
+    for i in range(27):
+        scene.add(f"body{i}", shapes[i % 5](), 1000.0)
+    scene.add_ground()
+
+    def start(plant: Any, context: Any) -> None:
+        for i in range(27):
+            x, y, z = i // 9, i // 3 % 3, i % 3
+            p_WB = [0.1 * x + 0.005 * z, 0.1 * y - 0.004 * z, 0.06 + 0.105 * z]
+            X_WB = math.RigidTransform(math.RollPitchYaw(0.1 * i, 0.2 * i, 0.3 * i), p_WB)
+            plant.SetFreeBodyPose(context, plant.GetBodyByName(f"body{i}"), X_WB)
+
+    return scene.settle(start, 0.3)
+
+
+def bowls(library: Library) -> Call:
+    """Four compliant bowls of some 3000 tetrahedra each, one in the other, on a table."""
+    scene = Scene(library, 0.002)
+    parser = make_parser(library, scene.plant)
+    parser.SetAutoRenaming(True)
+    (table,) = parser.AddModels(str(MODELS / "dishes/table_top.urdf"))
+    instances = [parser.AddModels(str(MODELS / "dishes/evo_bowl_compliant.urdf"))[0] for _ in range(4)]
+    plant = scene.plant
+    body = plant.get_body(plant.GetBodyIndices(table)[0])
+    plant.WeldFrames(plant.world_frame(), body.body_frame())
+
+    def start(plant: Any, context: Any) -> None:
+        for i, instance in enumerate(instances):
+            body = plant.get_body(plant.GetBodyIndices(instance)[0])
+            plant.SetFreeBodyPose(context, body, scene.math.RigidTransform([0.003 * i, 0.002 * i, 0.05 + 0.06 * i]))
+
+    return scene.settle(start, 0.1)
+
+
+def grip(library: Library) -> Call:
+    """A gripper with rigid pads that press on a compliant box, at 1 ms."""
+    scene = Scene(library, 0.001)
+    geometry, math, plant = scene.geometry, scene.math, scene.plant
+    (gripper,) = make_parser(library, plant).AddModels(
+        str(MODELS / "wsg_50_description/sdf/schunk_wsg_50_no_tip.sdf")
+    )
+    X_WG = math.RigidTransform(math.RollPitchYaw(-0.5 * np.pi, 0.0, 0.0), [0.0, 0.0, 0.3])
+    plant.WeldFrames(plant.world_frame(), plant.GetFrameByName("body", gripper), X_WG)
+    for name in ("left_finger", "right_finger"):
+        X_FP, pad = math.RigidTransform([0.0, 0.03, 0.0]), geometry.Box(0.02, 0.06, 0.02)
+        finger = plant.GetBodyByName(name)
+        plant.RegisterCollisionGeometry(finger, X_FP, pad, f"{name} pad", scene.properties(False))
+    scene.add("box", geometry.Box(0.05, 0.05, 0.08), 500.0)
+
+    def start(plant: Any, context: Any) -> None:
+        plant.SetFreeBodyPose(context, plant.GetBodyByName("box"), math.RigidTransform([0.0, 0.0, 0.23]))
+        plant.get_actuation_input_port().FixValue(context, np.array([20.0, -20.0]))
+        for side, sign in (("left", -1.0), ("right", 1.0)):
+            plant.GetJointByName(f"{side}_finger_sliding_joint").set_translation(context, sign * 0.034)
+
+    return scene.settle(start, 0.2)
+
+
+SIMULATIONS = {"27 compliant bodies in a pile": pile, "four bowls in each other": bowls, "gripper and soft box": grip}
+
+
+def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
+    """Each pair of shapes, and each simulation; these begin at states of their own that have settled alike."""
     for pair in PAIRS:
         words = " and ".join(f"{kind} {name}" for name, kind in pair)
         yield Row(
@@ -101,4 +243,14 @@ def rows(_ours: Library, theirs: Library | None) -> Iterator[Row]:
             functools.partial(our_areas, pair),
             None if theirs is None else functools.partial(their_areas, pair),
             1,
+        )
+    for name, scene in SIMULATIONS.items():
+        if not MODELS.is_dir() and scene is not pile:
+            continue
+        yield Row(
+            f"hydroelastic {name}, {SPAN} s",
+            functools.partial(scene, ours),
+            None if theirs is None else functools.partial(scene, theirs),
+            1,
+            tolerance=0.3,  # as far as they settle alike
         )

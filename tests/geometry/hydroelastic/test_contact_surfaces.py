@@ -13,9 +13,10 @@ from hydroelastic_scenes import SHAPES, Scene, make_properties, make_shape, rand
 
 import merganser.geometry as geometry
 from merganser.geometry import Box, Convex, HalfSpace, Sphere
+from merganser.geometry.hydroelastic.buffers import make_buffers
 from merganser.geometry.hydroelastic.engine import HydroelasticArrays, HydroelasticEngine
 from merganser.geometry.hydroelastic.face_columns import AREA, CENTROID, GRAD_M, GRAD_N, NORMAL, PRESSURE
-from merganser.geometry.hydroelastic.polygons import MOST_CORNERS, make_buffers
+from merganser.geometry.hydroelastic.polygons import MOST_CORNERS
 from merganser.geometry.hydroelastic.representation import CompliantVolume, RigidSurface, make_representation
 from merganser.geometry.hydroelastic.surfaces import contact_surfaces
 from merganser.geometry.meshes.volume_mesh import boundary_triangles

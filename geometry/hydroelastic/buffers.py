@@ -1,0 +1,112 @@
+"""Work arrays of contact surfaces, and what they remember from one call to the next."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.framework.native import device
+from merganser.framework.native.records_of_arrays import FLOAT, INTEGER, ArrayOf
+from merganser.geometry.proximity.box_tree import DEEPEST
+
+__all__ = [
+    "HALF",
+    "MOST_CLIPPED",
+    "NUM_KNOWN",
+    "WANTED_ELEMENTS",
+    "WANTED_PAIRS",
+    "Buffers",
+    "known_dtype",
+    "lacks_memory",
+    "make_buffers",
+    "with_memory",
+]
+
+Array = NDArray[Any]
+
+MOST_CLIPPED = 24  # corners while clipping: each plane may add half as many where rounding makes a polygon wavy
+_FIRST_PAIRS, _FIRST_ELEMENTS = 16, 512
+
+# What Buffers.counts holds.
+HALF = 0  # in which half of the memory the last call has written
+NUM_KNOWN = 1  # pairs of geometries in it
+WANTED_PAIRS, WANTED_ELEMENTS = 2, 3  # for which there should have been places
+_NUM_COUNTS = 4
+
+known_dtype = np.dtype(
+    [
+        ("a", np.int64),  # rows of the geometries
+        ("b", np.int64),
+        ("begin", np.int64),  # of its elements in Buffers.elements
+        ("end", np.int64),
+        ("slack", np.float64),  # how far things may have moved since [m]
+        ("place", np.float64, 12),  # of one against the other then, see Buffers.place
+    ]
+)
+
+
+class Buffers(NamedTuple):
+    """Work arrays; T is the scalar of the poses.
+
+    The memory has two halves: a call reads what the last one has written, and writes the other half.
+
+    Attributes:
+        poses: X_VO, of the other geometry O in the frame of geometry V, and X_WV: rotation row by row, then position;
+            of T, shape [2, 12].
+        pose: R_VO, p_VO and |R_VO| in real numbers, shape [21].
+        place: R_VO and p_VO; where one is a half space, its normal in the other, and its offset in the place of p_VO;
+            shape [12].
+        element: corners of an element of O, in three columns, and below them its planes, in V, in real numbers, shape
+            [8, 4].
+        triangle: corners of a triangle of O in V, of T, shape [3, 3].
+        polygons: corners, of T, shape [2, .., 3].
+        distances: of the corners from a plane, of T.
+        stack: nodes to be looked at, shape [.., 2].
+        counts: see above.
+        known: pairs of geometries whose elements are remembered, records of known_dtype, shape [2, ..].
+        elements: of V and O, which may meet, shape [2, .., 2].
+    """
+
+    poses: Annotated[Array, ArrayOf(FLOAT, 2)]
+    pose: Annotated[Array, ArrayOf(FLOAT)]
+    place: Annotated[Array, ArrayOf(FLOAT)]
+    element: Annotated[Array, ArrayOf(FLOAT, 2)]
+    triangle: Annotated[Array, ArrayOf(FLOAT, 2)]
+    polygons: Annotated[Array, ArrayOf(FLOAT, 3)]
+    distances: Annotated[Array, ArrayOf(FLOAT)]
+    stack: Annotated[NDArray[np.int64], ArrayOf(INTEGER, 2)]
+    counts: Annotated[NDArray[np.int64], ArrayOf(INTEGER)]
+    known: Annotated[Array, ArrayOf(known_dtype, 2)]
+    elements: Annotated[NDArray[np.int64], ArrayOf(INTEGER, 3)]
+
+
+def make_buffers(scalar: Any = np.float64) -> Buffers:
+    """Returns work arrays for poses of float64 or complex128, which remember nothing."""
+    return Buffers(
+        np.zeros((2, 12), scalar), np.zeros(21), np.zeros(12), np.zeros((8, 4)), np.zeros((3, 3), scalar),
+        np.zeros((2, MOST_CLIPPED, 3), scalar), np.zeros(MOST_CLIPPED, scalar), np.zeros((4 * DEEPEST, 2), np.int64),
+        np.zeros(_NUM_COUNTS, np.int64), np.zeros((2, _FIRST_PAIRS), known_dtype),
+        np.zeros((2, _FIRST_ELEMENTS, 2), np.int64),
+    )  # fmt: skip
+
+
+@device
+def lacks_memory(buffers: Buffers) -> bool:
+    """Whether the last call had more to remember than there were places."""
+    counts = buffers.counts
+    wants_more: bool = (
+        counts[WANTED_PAIRS] > buffers.known.shape[1] or counts[WANTED_ELEMENTS] > buffers.elements.shape[1]
+    )
+    return wants_more
+
+
+def with_memory(buffers: Buffers) -> Buffers:
+    """Such arrays with places for twice as much as the last call wanted to remember; they remember nothing."""
+    num_pairs, num_elements = buffers.counts[WANTED_PAIRS], buffers.counts[WANTED_ELEMENTS]
+    return buffers._replace(
+        counts=np.zeros(_NUM_COUNTS, np.int64),
+        known=np.zeros((2, max(2 * num_pairs, _FIRST_PAIRS)), known_dtype),
+        elements=np.zeros((2, max(2 * num_elements, _FIRST_ELEMENTS), 2), np.int64),
+    )
