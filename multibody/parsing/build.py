@@ -12,7 +12,8 @@ import numpy as np
 
 from merganser import geometry
 from merganser.framework.math import RigidTransform
-from merganser.geometry import AddContactMaterial, IllustrationProperties, ProximityProperties, Rgba
+from merganser.multibody.kernels.constraints.tendon import TENDON
+from merganser.multibody.parsing.build_geometry import make_proximity_properties, make_shape, make_visual
 from merganser.multibody.parsing.description import (
     ActuatorDescription,
     BodyReference,
@@ -25,10 +26,10 @@ from merganser.multibody.parsing.description import (
     JointDescription,
     LinkDescription,
     ModelDescription,
-    ShapeDescription,
+    TendonDescription,
 )
 from merganser.multibody.parsing.errors import Diagnostics, located
-from merganser.multibody.plant import CoulombFriction, DiscreteContactSolver
+from merganser.multibody.plant import DiscreteContactSolver
 from merganser.multibody.tree import (
     BallRpyJoint,
     CurvilinearJoint,
@@ -109,6 +110,9 @@ class _DocumentBuilder:
                 self._add_link(model.name, link)
         self._add_world_geometries(model)
         self._add_joints_and_frames(model)
+        for joint in model.loop_joints:
+            with located(joint.location):
+                self._add_loop_joint(joint)
         for bushing in model.bushings:
             self._add_bushing(bushing)
         for spring in model.spring_dampers:
@@ -143,7 +147,9 @@ class _DocumentBuilder:
         self._plant.AddForceElement(LinearBushingRollPitchYaw(A, C, *constants))
 
     def _add_constraints(self, model: ModelDescription) -> None:
-        constraints: list[Any] = [*model.couplers, *model.ball_constraints, *model.weld_constraints]
+        constraints: list[Any] = [
+            *model.couplers, *model.ball_constraints, *model.weld_constraints, *model.tendons
+        ]  # fmt: skip
         if constraints and self._plant.get_discrete_contact_solver() is DiscreteContactSolver.kTamsi:
             self._diagnostics.warn(
                 constraints[0].location,
@@ -160,6 +166,22 @@ class _DocumentBuilder:
         for weld in model.weld_constraints:
             body_A, body_B = self._bodies[weld.body_A], self._bodies[weld.body_B]
             self._plant.AddWeldConstraint(body_A, weld.X_AP, body_B, weld.X_BQ)
+        for tendon in model.tendons:
+            with located(tendon.location):
+                self._add_tendon(model, tendon)
+
+    def _add_tendon(self, model: ModelDescription, tendon: TendonDescription) -> None:
+        """Adds a constraint with a row for each of its finite limits, which only discrete plants keep."""
+        limits = [(s, limit) for s, limit in ((1.0, tendon.lower), (-1.0, -tendon.upper)) if np.isfinite(limit)]
+        if not self._plant.is_discrete():
+            self._diagnostics.warn(tendon.location, "the tendon has no effect: only discrete plants keep its limits.")
+        elif limits:
+            joints = [self._joints[model.name, name] for name in tendon.joints]
+            signs, bounds = zip(*limits)
+            self._plant.AddConstraint(
+                TENDON, *joints, num_rows=len(limits), stiffness=tendon.stiffness, damping=tendon.damping, lower=0.0,
+                constants=(*_two(tendon.coefficients), tendon.offset, *_two(signs), *_two(bounds)),
+            )  # fmt: skip
 
     def _add_exclusion(self, exclusion: CollisionExclusionDescription) -> None:
         """Lets geometries ignore each other that are in the SceneGraph."""
@@ -241,16 +263,14 @@ class _DocumentBuilder:
         if not self._registers_geometry:
             return
         for visual in visuals:
-            self._plant.RegisterVisualGeometry(
-                body, visual.X_BG, _make_shape(visual.shape), visual.name, properties=_illustration(visual)
-            )
+            self._plant.RegisterVisualGeometry(body, make_visual(visual))
         for collision in collisions:
             self._collisions[GeometryReference(reference, collision.name)] = self._plant.RegisterCollisionGeometry(
                 body,
                 collision.X_BG,
-                _make_shape(collision.shape),
+                make_shape(collision.shape),
                 collision.name,
-                properties=_proximity(collision),
+                properties=make_proximity_properties(collision),
             )
 
     def _add_frame(self, frame: FrameDescription) -> None:
@@ -275,6 +295,11 @@ class _DocumentBuilder:
             spring = RevoluteSpring if joint.type == "revolute" else PrismaticSpring
             self._plant.AddForceElement(spring(added, joint.spring_reference, joint.spring_stiffness))
 
+    def _add_loop_joint(self, joint: JointDescription) -> None:
+        ends = ("parent", joint.parent, joint.X_PJ), ("child", joint.child, joint.X_CJ)
+        F, M = (self._joint_frame(joint, *end) for end in ends)
+        self._plant.AddLoopJoint(_make_joint(joint, F, M))
+
     def _joint_frame(
         self, joint: JointDescription, side: str, body: BodyReference, X_BJ: RigidTransform | None
     ) -> Any:
@@ -298,6 +323,11 @@ class _DocumentBuilder:
         if actuator.controller_gains is not None:
             p, d = actuator.controller_gains
             added.set_controller_gains(PdControllerGains(p=p, d=d))
+
+
+def _two(numbers: tuple[float, ...]) -> tuple[float, float]:
+    """One or two numbers as two."""
+    return (*numbers, 0.0)[:2]  # type: ignore[return-value]
 
 
 _JOINTS_WITH_LIMITS: dict[str, Any] = {"revolute": RevoluteJoint, "prismatic": PrismaticJoint}
@@ -331,31 +361,3 @@ def _make_joint(joint: JointDescription, frame_on_parent: Any, frame_on_child: A
         pos_upper_limit=upper,
         damping=damping,
     )
-
-
-def _make_shape(shape: ShapeDescription) -> geometry.Shape:
-    shape_class = getattr(geometry, shape.kind)
-    if shape.file or shape.mesh is not None:
-        return shape_class(shape.mesh or shape.file, scale3=np.array(shape.dimensions))
-    return shape_class(*shape.dimensions)
-
-
-def _illustration(visual: GeometryDescription) -> IllustrationProperties:
-    properties = IllustrationProperties()
-    if visual.rgba is not None:
-        properties.AddProperty("phong", "diffuse", Rgba(*visual.rgba))
-    if visual.diffuse_map:
-        properties.AddProperty("phong", "diffuse_map", visual.diffuse_map)
-    return properties
-
-
-def _proximity(collision: GeometryDescription) -> ProximityProperties:
-    properties = ProximityProperties()
-    if collision.friction is not None:
-        friction = CoulombFriction(collision.friction.static, collision.friction.dynamic)
-        AddContactMaterial(properties, friction=friction)
-    for (group, name), value in collision.contact.items():
-        properties.AddProperty(group, name, value)
-    if collision.compliance is not None:
-        properties.AddProperty("hydroelastic", "compliance_type", collision.compliance)
-    return properties

@@ -262,7 +262,7 @@ class Parser:
         root = read_xml(reading.data, reading.file)
         document = _READERS[reading.file_type](root, self._package_map, self._diagnostics)
         check_document(document)
-        depends_on_files = reading.file_type == _MJCF and resolved  # whose contents give masses
+        depends_on_files = document.depends_on_files or (reading.file_type == _MJCF and resolved)
         if len(warnings) == num_warnings and not depends_on_files:
             keep(reading, root, resolved, document)
         return document

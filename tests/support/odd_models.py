@@ -193,5 +193,21 @@ INCLUDES = {
     "static": _include("versions", f"<static>true</static>{_POSE}"),
     "robot": _include("robot.urdf"),
     "robot with a name and pose": _include("robot.urdf", f"<name>other</name>{_POSE}"),
+    "merged robot": _include("robot.urdf", merge="true"),
+    "merged robot with a name and pose": _include("robot.urdf", f"<name>other</name>{_POSE}", "true"),
+    "robot merged by a frame of its own": _include(
+        "robot.urdf", f"{_POSE}<placement_frame>arm</placement_frame>", "true"
+    ),
+    "robot merged before any link": _include("robot.urdf", merge="true", before=""),
+    "robot that is referred to after merging": _sdf_model(
+        '<link name="z"/><include merge="true"><uri>package://models/robot.urdf</uri></include>'
+        '<joint name="w" type="fixed"><parent>z</parent><child>base</child></joint>'
+        '<frame name="f" attached_to="arm"><pose>1 0 0 0 0 0</pose></frame>'
+    ),
+    "included twice in a nested model": _sdf_model(
+        '<link name="z"/><model name="q"><link name="k"/>'
+        "<include><uri>package://models/rich.sdf</uri><name>u</name></include>"
+        "<include><uri>package://models/rich.sdf</uri><name>v</name><pose>1 2 3 0 0 1</pose></include></model>"
+    ),
     "folder": _include("versions"),
 }

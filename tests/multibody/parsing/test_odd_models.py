@@ -124,38 +124,51 @@ def read_text(text: str, file_type: str, is_strict: bool = False) -> MultibodyPl
 UNKNOWN = {
     "urdf": """<robot name="r"><link name="a" drake:mood="good"><visual><geometry><box size="1 1 1"/></geometry>
 <drake:perception_properties enabled="false"/></visual></link>
-<drake:tendon_constraint><drake:anything/></drake:tendon_constraint>
+<drake:tendon><drake:anything/></drake:tendon>
 <link name="b"><collision><geometry><box size="1 1 1"/></geometry>
 <drake:proximity_properties><drake:mu_statik value="1"/><drake:mu_dynamic value="1"/></drake:proximity_properties>
-</collision></link><drake:tendon_constraint/></robot>""",
+</collision></link><drake:tendon/></robot>""",
     "sdf": """<sdf version="1.9"><model name="m"><link name="a" drake:mood="good"/>
 
-<model name="n"><drake:tendon_constraint><drake:anything/></drake:tendon_constraint><link name="b"/>
-<collision name="c">
-<drake:proximity_properties><drake:mu_statik>1</drake:mu_statik></drake:proximity_properties></collision></model>
-<drake:tendon_constraint/></model></sdf>""",
+<model name="n"><drake:tendon><drake:anything/></drake:tendon><link name="b">
+<collision name="c"><geometry><box/></geometry>
+<drake:proximity_properties><drake:mu_statik>1</drake:mu_statik></drake:proximity_properties></collision></link></model>
+<drake:tendon/></model></sdf>""",
 }
 
 
 @pytest.mark.parametrize("file_type", UNKNOWN)
 def test_each_kind_of_unknown_tag_of_drake_is_told_once_with_its_first_line(file_type, caplog):
     read_text(UNKNOWN[file_type], file_type)
+    last = 5 if file_type == "urdf" else 6
     assert [record.getMessage() for record in caplog.records] == [
         f"<literal-string>.{file_type}:1: attribute 'drake:mood' is not supported; it has no effect.",
-        f"<literal-string>.{file_type}:3: <drake:tendon_constraint> is not supported; it has no effect; the joints "
-        "move without it (nor have 1 others below).",
-        f"<literal-string>.{file_type}:5: <drake:mu_statik> is not supported; it has no effect.",
+        f"<literal-string>.{file_type}:3: <drake:tendon> is not supported; it has no effect (nor have 1 others below).",
+        f"<literal-string>.{file_type}:{last}: <drake:mu_statik> is not supported; it has no effect.",
     ]
     with pytest.raises(ParsingError, match=r":1: attribute 'drake:mood'.*strict"):
         read_text(UNKNOWN[file_type], file_type, is_strict=True)
 
 
-def test_visual_that_is_no_illustration_is_not_seen():
-    visual = '<visual name="{0}"><geometry><box size="1 1 1"/></geometry>{1}</visual>'
-    off = '<drake:illustration_properties enabled="false"/>'
-    text = f'<robot name="r"><link name="a">{visual.format("v", "")}{visual.format("w", off)}</link></robot>'
-    plant = read_text(text, "urdf", is_strict=True)
-    assert len(plant.GetVisualGeometriesForBody(plant.GetBodyByName("a"))) == 1
+def test_visuals_have_the_roles_that_drake_s_tags_leave_them(caplog):
+    def off(role: str) -> str:
+        return f'<drake:{role}_properties enabled="false"/>'
+
+    people, cameras = off("illustration"), off("perception")
+    visuals = {"all": "", "for_cameras": people, "for_people": cameras, "for_nobody": people + cameras}
+    text = "".join(
+        f'<visual name="{name}"><geometry><box size="1 1 1"/></geometry>{tags}</visual>'
+        for name, tags in visuals.items()
+    )
+    plant, scene_graph = AddMultibodyPlantSceneGraph(DiagramBuilder(), 0.0)
+    Parser(plant).AddModelsFromString(f'<robot name="r"><link name="a">{text}</link></robot>', "urdf")
+    inspector = scene_graph.model_inspector()
+    roles = {
+        role: [inspector.GetName(id).removeprefix("r::") for id in inspector.GetAllGeometryIds(role)]
+        for role in (Role.kIllustration, Role.kPerception)
+    }
+    assert roles == {Role.kIllustration: ["all", "for_people"], Role.kPerception: ["all", "for_cameras"]}
+    assert "<visual name=\"for_nobody\"> is neither for people nor for cameras" in caplog.text
 
 
 # ---------------------------------------------------------------------- meshes
