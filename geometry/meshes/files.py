@@ -1,8 +1,8 @@
 """Reads meshes from files: Wavefront .obj and VTK of text here, all other formats by trimesh.
 
 Vertices come out in metres with z upwards: glTF has y upwards, and lengths in Collada files (.dae) are multiplied by
-the <unit> that these name. The <up_axis> of Collada has no effect, as in the tools of ROS: files of robots have z upwards,
-whatever they say.
+the <unit> that these name. The <up_axis> of Collada has no effect, as in the tools of ROS: files of robots have z
+upwards, whatever they say.
 """
 
 from __future__ import annotations

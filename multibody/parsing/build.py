@@ -177,10 +177,10 @@ class _DocumentBuilder:
             self._diagnostics.warn(tendon.location, "the tendon has no effect: only discrete plants keep its limits.")
         elif limits:
             joints = [self._joints[model.name, name] for name in tendon.joints]
-            signs, bounds = zip(*limits)
+            signs, bounds = zip(*limits, (0.0, -1.0))  # a limit that always holds, in place of one that is not there
             self._plant.AddConstraint(
                 TENDON, *joints, num_rows=len(limits), stiffness=tendon.stiffness, damping=tendon.damping, lower=0.0,
-                constants=(*_two(tendon.coefficients), tendon.offset, *_two(signs), *_two(bounds)),
+                constants=(*(*tendon.coefficients, 0.0)[:2], tendon.offset, *signs[:2], *bounds[:2]),
             )  # fmt: skip
 
     def _add_exclusion(self, exclusion: CollisionExclusionDescription) -> None:
@@ -323,11 +323,6 @@ class _DocumentBuilder:
         if actuator.controller_gains is not None:
             p, d = actuator.controller_gains
             added.set_controller_gains(PdControllerGains(p=p, d=d))
-
-
-def _two(numbers: tuple[float, ...]) -> tuple[float, float]:
-    """One or two numbers as two."""
-    return (*numbers, 0.0)[:2]  # type: ignore[return-value]
 
 
 _JOINTS_WITH_LIMITS: dict[str, Any] = {"revolute": RevoluteJoint, "prismatic": PrismaticJoint}

@@ -37,7 +37,7 @@ def _read_mjcf(root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics)
 
 _MJCF = "xml"
 _READERS = {"urdf": read_urdf, "sdf": read_sdf, _MJCF: _read_mjcf}
-_MESH = "obj"
+_MESHES = ("obj", "stl", "dae", "gltf", "glb", "vtk")
 _DIRECTIVES = "dmd.yaml"
 
 
@@ -47,7 +47,7 @@ class Parser:
     A URDF, SDF or MJCF (`.xml`) file is read and checked as a whole before the plant is touched: if an `AddModels` call
     raises an error about the file, the plant is as it was. If a model directive fails, what those before it have added
     stays.
-    An .obj file is a model with one body, of water, in the shape of the mesh.
+    A mesh file (`.obj`, `.stl`, `.dae`, `.gltf`, `.glb`, `.vtk`) is a model with one body, of water, in its shape.
     What a file says but the plant does not honour is logged as a warning to the logger
     `merganser.multibody.parsing`, or raised if parsing is strict.
 
@@ -156,7 +156,7 @@ class Parser:
         """Adds all models of a file, of an address, or of a string.
 
         Args:
-            file_name: path of a `.urdf`, `.sdf`, `.xml`, `.obj` or `.dmd.yaml` file.
+            file_name: path of a `.urdf`, `.sdf`, `.xml` or `.dmd.yaml` file, or of a mesh file.
             url: `package://`, `model://` or `file://` address of such a file.
             file_contents: the document itself.
             file_type: its format, `urdf`, `sdf`, `xml` (MJCF) or `dmd.yaml`.
@@ -206,7 +206,7 @@ class Parser:
         file_type = file_type.lower().removeprefix(".")
         if file_type == _DIRECTIVES:
             return self._process(LoadModelDirectivesFromString(data), file)
-        if file_type == _MESH:
+        if file_type in _MESHES:
             raise ParsingError(SourceLocation(file), "a mesh cannot be given as a string; write it to a file.")
         document = self._read(data, file, file_type)
         return self._add_document(document, self._choose_instance_names(document))
@@ -239,7 +239,7 @@ class Parser:
     def _read_file(self, path: Path, name_of_mesh: str = "") -> DocumentDescription:
         file_type, location = _file_type(path), SourceLocation(str(path))
         self._check_not_finalized(str(path))
-        if file_type == _MESH:
+        if file_type in _MESHES:
             return read_mesh_model(path, name_of_mesh)
         if file_type not in _READERS:
             raise ParsingError(location, _unsupported(path.suffix))
@@ -345,5 +345,5 @@ def _file_type(path: Path) -> str:
 
 
 def _unsupported(file_type: str) -> str:
-    known = ", ".join(f".{name}" for name in (*_READERS, _MESH, _DIRECTIVES))
+    known = ", ".join(f".{name}" for name in (*_READERS, *_MESHES, _DIRECTIVES))
     return f"file type '{file_type or '(none)'}' is not supported; the parser reads {known}."

@@ -105,7 +105,8 @@ class SdfGeometryReader:
         """The shape inside <geometry>, if it has a counterpart, and the pose of its frame in the element's."""
         node = next((n for n in geometry.children if n.tag.removeprefix("drake:") in _SHAPE_TAGS), None)
         if node is None:
-            return self._no_shape(geometry), RigidTransform()
+            self._tell_what_is_left_out(geometry)
+            return None, RigidTransform()
         identity = RigidTransform()
         match node.tag.removeprefix("drake:"):
             case "box":
@@ -127,7 +128,7 @@ class SdfGeometryReader:
                 return self.meshes.read(node, node.require("uri").text, factors), identity
         return None, identity
 
-    def _no_shape(self, geometry: XmlNode) -> None:
+    def _tell_what_is_left_out(self, geometry: XmlNode) -> None:
         """Tells what becomes of a <geometry> without a shape that is known."""
         found = ", ".join(f"<{child.tag}>" for child in geometry.children) or "nothing"
         if not any(child.tag in _WITHOUT_COUNTERPART for child in geometry.children):

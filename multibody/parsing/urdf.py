@@ -258,9 +258,9 @@ class _RobotReader:
         axis_J = np.array([1.0, 0.0, 0.0])
         if _LOOP_TYPES[kind] in ("revolute", "prismatic"):
             axis_J = unit_axis(axis, name, axis.vector_attribute("xyz", 3, [1.0, 0.0, 0.0]))
-        ends = (self._body(end.require_attribute("link")) for end in (first, second))
+        parent, child = (self._body(end.require_attribute("link")) for end in (first, second))
         return JointDescription(
-            name, _LOOP_TYPES[kind], *ends, node.location,
+            name, _LOOP_TYPES[kind], parent, child, node.location,
             X_PJ=read_origin(first), X_CJ=read_origin(second), axis_J=axis_J,
         )  # fmt: skip
 
