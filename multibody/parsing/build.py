@@ -21,6 +21,7 @@ from merganser.multibody.parsing.description import (
     CollisionExclusionDescription,
     DocumentDescription,
     FrameDescription,
+    FrameReference,
     GeometryDescription,
     GeometryReference,
     JointDescription,
@@ -28,7 +29,7 @@ from merganser.multibody.parsing.description import (
     ModelDescription,
     TendonDescription,
 )
-from merganser.multibody.parsing.errors import Diagnostics, located
+from merganser.multibody.parsing.errors import Diagnostics, ParsingError, located
 from merganser.multibody.plant import DiscreteContactSolver
 from merganser.multibody.tree import (
     BallRpyJoint,
@@ -84,6 +85,13 @@ class _DocumentBuilder:
 
     def build(self, document: DocumentDescription) -> list[Any]:
         models = document.all_models()
+        loops = [joint for owner in (document, *models) for joint in owner.loop_joints]
+        if loops and self._uses_tamsi():
+            raise ParsingError(
+                loops[0].location,
+                f"joint '{loops[0].name}' closes a loop, which the TAMSI solver of the plant does not support. Call "
+                "plant.set_discrete_contact_approximation() with kSap, kSimilar or kLagged first.",
+            )
         first, others = ([m for m in models if m.is_added_first is kind] for kind in (True, False))
         for model in first:
             self._add_instance(model)
@@ -110,9 +118,6 @@ class _DocumentBuilder:
                 self._add_link(model.name, link)
         self._add_world_geometries(model)
         self._add_joints_and_frames(model)
-        for joint in model.loop_joints:
-            with located(joint.location):
-                self._add_loop_joint(joint)
         for bushing in model.bushings:
             self._add_bushing(bushing)
         for spring in model.spring_dampers:
@@ -138,19 +143,28 @@ class _DocumentBuilder:
         for joint in owner.joints:
             if joint.frames is not None:
                 with located(joint.location):
-                    F, M = (self._plant.GetFrameByName(f.frame, self._instances[f.model]) for f in joint.frames)
-                    self._joints[joint.child.model, joint.name] = self._plant.AddJoint(_make_joint(joint, F, M))
+                    added = self._plant.AddJoint(_make_joint(joint, *self._named_frames(joint.frames)))
+                    self._joints[joint.child.model, joint.name] = added
+        for joint in owner.loop_joints:
+            with located(joint.location):
+                self._add_loop_joint(joint)
+
+    def _named_frames(self, frames: tuple[FrameReference, FrameReference]) -> list[Any]:
+        return [self._plant.GetFrameByName(f.frame, self._instances[f.model]) for f in frames]
 
     def _add_bushing(self, bushing: BushingDescription) -> None:
-        A, C = (self._plant.GetFrameByName(f.frame, self._instances[f.model]) for f in (bushing.frameA, bushing.frameC))
+        A, C = self._named_frames((bushing.frameA, bushing.frameC))
         constants = bushing.torque_stiffness, bushing.torque_damping, bushing.force_stiffness, bushing.force_damping
         self._plant.AddForceElement(LinearBushingRollPitchYaw(A, C, *constants))
+
+    def _uses_tamsi(self) -> bool:
+        return self._plant.get_discrete_contact_solver() is DiscreteContactSolver.kTamsi
 
     def _add_constraints(self, model: ModelDescription) -> None:
         constraints: list[Any] = [
             *model.couplers, *model.ball_constraints, *model.weld_constraints, *model.tendons
         ]  # fmt: skip
-        if constraints and self._plant.get_discrete_contact_solver() is DiscreteContactSolver.kTamsi:
+        if constraints and self._uses_tamsi():
             self._diagnostics.warn(
                 constraints[0].location,
                 f"{len(constraints)} constraints of model '{model.name}' have no effect: the plant uses the TAMSI "
@@ -296,9 +310,12 @@ class _DocumentBuilder:
             self._plant.AddForceElement(spring(added, joint.spring_reference, joint.spring_stiffness))
 
     def _add_loop_joint(self, joint: JointDescription) -> None:
-        ends = ("parent", joint.parent, joint.X_PJ), ("child", joint.child, joint.X_CJ)
-        F, M = (self._joint_frame(joint, *end) for end in ends)
-        self._plant.AddLoopJoint(_make_joint(joint, F, M))
+        if joint.frames is not None:
+            ends = self._named_frames(joint.frames)
+        else:
+            sides = ("parent", joint.parent, joint.X_PJ), ("child", joint.child, joint.X_CJ)
+            ends = [self._joint_frame(joint, *side) for side in sides]
+        self._plant.AddLoopJoint(_make_joint(joint, *ends))
 
     def _joint_frame(
         self, joint: JointDescription, side: str, body: BodyReference, X_BJ: RigidTransform | None

@@ -366,7 +366,7 @@ class ModelDescription:
     """A model: one model instance of a plant.
 
     Attributes:
-        loop_joints: those that close loops of the others; their frames are given by poses.
+        loop_joints: those that close loops of the others, without coordinates of their own.
         is_added_first: it comes before the models of its document that are not.
         gravity: that the file asks for, in the world [m/s^2], shape [3]; None if it does not.
     """
@@ -399,7 +399,7 @@ class ModelDescription:
 
 @dataclass
 class DocumentDescription:
-    """All that one file describes; joints, actuators and frames here are those outside any model.
+    """All that one file describes; joints, loop joints, actuators and frames here are those outside any model.
 
     Attributes:
         depends_on_files: whether it follows from what is in other files, and not only from where they are.
@@ -410,6 +410,7 @@ class DocumentDescription:
     joints: list[JointDescription] = field(default_factory=list)
     actuators: list[ActuatorDescription] = field(default_factory=list)
     frames: list[FrameDescription] = field(default_factory=list)
+    loop_joints: list[JointDescription] = field(default_factory=list)
     depends_on_files: bool = False
 
     def all_models(self) -> list[ModelDescription]:

@@ -14,6 +14,7 @@ from merganser.multibody.parsing.collision_filter_groups import CollisionFilterG
 from merganser.multibody.parsing.description import DocumentDescription, ModelDescription
 from merganser.multibody.parsing.errors import Diagnostics, ParsingError, SourceLocation, located
 from merganser.multibody.parsing.kept_documents import Reading, keep, kept
+from merganser.multibody.parsing.loops import open_loops
 from merganser.multibody.parsing.mesh_model import read_mesh_model
 from merganser.multibody.parsing.model_directives import (
     LoadModelDirectives,
@@ -261,6 +262,8 @@ class Parser:
         resolved.clear()
         root = read_xml(reading.data, reading.file)
         document = _READERS[reading.file_type](root, self._package_map, self._diagnostics)
+        if reading.file_type != _MJCF:  # where bodies are in trees
+            open_loops(document, self._diagnostics)
         check_document(document)
         depends_on_files = document.depends_on_files or (reading.file_type == _MJCF and resolved)
         if len(warnings) == num_warnings and not depends_on_files:

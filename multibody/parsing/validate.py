@@ -37,7 +37,7 @@ def check_document(document: DocumentDescription) -> None:
     joints = document.joints + [joint for model in models for joint in model.joints]
     actuators = document.actuators + [actuator for model in models for actuator in model.actuators]
     frames = document.frames + [frame for model in models for frame in model.frames]
-    all_joints = joints + [joint for model in models for joint in model.loop_joints]
+    all_joints = joints + document.loop_joints + [joint for model in models for joint in model.loop_joints]
     for joint in all_joints:
         _check_joint_bodies(joint, bodies)
     _check_unique("joint", ((f"{joint.child.model}::{joint.name}", joint.location) for joint in all_joints))

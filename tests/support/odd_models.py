@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["CUBE_OBJ", "INCLUDES", "ODD_DOCUMENTS", "write_included_models"]
+__all__ = ["CUBE_OBJ", "INCLUDES", "ODD_DOCUMENTS", "TETRAHEDRA_VTK", "write_included_models"]
 
 from pathlib import Path
 
@@ -145,6 +145,21 @@ v 0 0 0\nv 1 0 0\nv 1 2 0\nv 0 2 0\nv 0 0 3\nv 1 0 3\nv 1 2 3\nv 0 2 3
 f 4 3 2 1\nf 5 6 7 8\nf 1 2 6 5
 o brick
 f 2 3 7 6\nf 3 4 8 7\nf 4 1 5 8
+"""
+
+# Two tetrahedra on a common face.
+TETRAHEDRA_VTK = """# vtk DataFile Version 3.0
+two tetrahedra
+ASCII
+DATASET UNSTRUCTURED_GRID
+POINTS 5 double
+0 0 0  1 0 0  0 1 0  0 0 1  0 0 -2
+CELLS 2 10
+4 0 1 2 3
+4 0 2 1 4
+CELL_TYPES 2
+10
+10
 """
 
 # A model with everything that may refer to its own frame, which merging renames.
