@@ -165,8 +165,12 @@ def _after(words: list[str], keyword: str) -> int:
 
 
 def _upright(source: MeshSource, vertices: Any) -> Array:
-    """glTF has its y axis upwards, where we have z."""
+    """Vertices with z upwards, where glTF has y."""
     points = np.asarray(vertices, dtype=np.float64)
+    if not np.isfinite(points).all():
+        raise RuntimeError(
+            f"The mesh file '{source.description()}' has a vertex with a coordinate that is not finite."
+        )
     if source.extension() in _GLTF:
         points = np.stack([points[:, 0], -points[:, 2], points[:, 1]], axis=1)
     return points

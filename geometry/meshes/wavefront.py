@@ -28,17 +28,17 @@ def read_wavefront(text: str, name: str, part: str = "") -> tuple[NDArray[np.int
     """
     points: list[list[float]] = []
     faces: list[list[int]] = []
-    others: set[str] = set()  # names of parts that are not wanted
-    is_wanted = not part
+    parts: dict[str, str] = {"o": "", "g": ""}  # the object and group whose faces come next
+    others: set[str] = set()  # all names of parts
     for number, words in _statements(text):
         try:
             if words[0] == "v":
                 points.append(_coordinates(words))
-            elif words[0] == "f" and is_wanted:
+            elif words[0] == "f" and (not part or any(part in (name, *name.split()) for name in parts.values())):
                 faces.append(_face(words, len(points)))
-            elif words[0] in ("o", "g") and part:
-                is_wanted = part in (" ".join(words[1:]), *words[1:])
-                others.update([] if is_wanted else [" ".join(words[1:])])
+            elif words[0] in parts:
+                parts[words[0]] = " ".join(words[1:])
+                others.add(parts[words[0]])
         except ValueError as error:
             raise RuntimeError(f"The mesh file '{name}', line {number}: {error}.") from error
     if not faces and part:

@@ -83,7 +83,7 @@ class MeshReader:
         if not decompose and _optimization(node) != "convex_decomposition":
             return [shape]
         settings = node.find_or_empty("convex_decomposition")
-        num_pieces = settings.float_child("max_convex_hulls", _NUM_PIECES if settings.children else 0)
+        num_pieces = settings.float_child("max_convex_hulls", 0 if decompose else _NUM_PIECES)
         if num_pieces != int(num_pieces) or num_pieces < 0:
             raise settings.error(f"<max_convex_hulls> is {num_pieces:g}; expected a whole number.")
         self.has_read_files = True

@@ -97,7 +97,7 @@ def _solid(
     shape = make_shape(description)
     try:
         return CalcSpatialInertia(shape, density), X_SG
-    except RuntimeError as cause:
+    except (RuntimeError, ValueError) as cause:
         if not isinstance(shape, Mesh):
             raise
         diagnostics.warn(geometry.location, f"the mass is that of the convex hull of a mesh: {cause}")

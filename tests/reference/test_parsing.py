@@ -364,7 +364,7 @@ def test_textures_give_the_same_plant_as_in_pydrake(file_type, tmp_path):
 
 
 def test_inertia_of_a_mesh_gives_the_same_plant_as_in_pydrake(tmp_path):
-    """Of one whose mass centre is its origin: pydrake takes inertias about the origin for those about the mass centre."""
+    """With its mass centre at the origin: pydrake takes inertias about the origin for those about the mass centre."""
     corners = ((-0.5, -1), (0.5, -1), (0.5, 1), (-0.5, 1))
     vertices = "".join(f"v {x} {y} {z}\n" for z in (-1.5, 1.5) for x, y in corners)
     faces = [line for line in CUBE_OBJ.splitlines() if line.startswith("f")]

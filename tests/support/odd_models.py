@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["CUBE_OBJ", "INCLUDES", "ODD_DOCUMENTS", "TETRAHEDRA_VTK", "write_included_models"]
+__all__ = [
+    "CUBE_OBJ", "INCLUDES", "ODD_DOCUMENTS", "SDF_WITHOUT_INERTIA", "TETRAHEDRA_VTK", "URDF_WITHOUT_INERTIA",
+    "write_included_models",
+]  # fmt: skip
 
 from pathlib import Path
 
@@ -145,6 +148,70 @@ v 0 0 0\nv 1 0 0\nv 1 2 0\nv 0 2 0\nv 0 0 3\nv 1 0 3\nv 1 2 3\nv 0 2 3
 f 4 3 2 1\nf 5 6 7 8\nf 1 2 6 5
 o brick
 f 2 3 7 6\nf 3 4 8 7\nf 4 1 5 8
+"""
+
+# Links with and without mass properties, in the ways in which files have them.
+URDF_WITHOUT_INERTIA = """<?xml version="1.0"?>
+<robot name="r">
+  <!-- comment -->
+  <link name="a">
+    <visual><geometry><box size="1 2 3"/></geometry></visual>
+  </link>
+  <link name="b">
+    <inertial>
+      <mass value="3"/>
+      <inertia ixx="-1" iyy="1" izz="1"/> <!-- odd -->
+    </inertial>
+    <collision><origin xyz="1 0 0" rpy="0.1 0.2 0.3"/><geometry><box size="1 2 3"/></geometry></collision>
+    <visual><geometry><sphere radius="1"/></geometry></visual>
+  </link>
+  <link name="c">
+    <inertial/>
+    <collision><geometry><box size="1 2 3"/></geometry></collision>
+  </link>
+  <link name="d"/>
+  <link name="world"><visual><geometry><box size="1 2 3"/></geometry></visual></link>
+  <link name="e">
+    <inertial>
+      <origin xyz="1 2 3" rpy="1 0 0"/>
+      <mass value="3"/>
+      <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>
+    </inertial>
+  </link>
+  <link name="f">
+    <inertial>
+      <origin xyz="1 2 3" rpy="1 0 0"></origin>
+      <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"></inertia>
+      <mass value="3"></mass>
+    </inertial>
+    <collision><geometry><mesh filename="brick.obj"/></geometry></collision>
+  </link>
+</robot>
+"""
+SDF_WITHOUT_INERTIA = """<?xml version="1.0"?>
+<sdf version="1.7">
+  <model name="m">
+    <link name="a">
+      <inertial>
+        <mass>2</mass>
+      </inertial>
+      <collision name="c"><pose>1 2 3 0 0 0</pose><geometry><sphere><radius>0.5</radius></sphere></geometry></collision>
+    </link>
+    <link name="b">
+      <visual name="c"><geometry><sphere><radius>0.5</radius></sphere></geometry></visual>
+    </link>
+    <model name="n">
+      <pose>1 0 0 0 0 0</pose>
+      <link name="a">
+        <inertial><pose>1 2 3 0 0 0</pose><mass>2</mass><inertia><ixx>1</ixx></inertia></inertial>
+        <collision name="c"><geometry><sphere><radius>0.5</radius></sphere></geometry></collision>
+        <collision name="d">
+          <pose>1 0 0 0 0 0</pose><geometry><sphere><radius>0.5</radius></sphere></geometry>
+        </collision>
+      </link>
+    </model>
+  </model>
+</sdf>
 """
 
 # Two tetrahedra on a common face.
