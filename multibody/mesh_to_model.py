@@ -23,6 +23,10 @@ __all__ = ["add_arguments", "main", "make_model", "run"]
 _WATER = 1000.0  # [kg/m^3]
 _LARGE, _SMALL = 1e6, 6e-11  # a volume like this was not meant in metres: a skyscraper, and a grain of sand [m^3]
 
+_MESH = """          <mesh>
+            <uri>{uri}</uri>
+            <scale>{scale}</scale>
+          </mesh>"""
 _MODEL = """<?xml version='1.0'?>
 <sdf xmlns:drake="http://drake.mit.edu" version="1.8">
   <model name='{name}'>
@@ -37,19 +41,13 @@ _MODEL = """<?xml version='1.0'?>
       <visual name='visual'>
         <pose>{position} 0 0 0</pose>
         <geometry>
-          <mesh>
-            <uri>{uri}</uri>
-            <scale>{scale}</scale>
-          </mesh>
+{mesh}
         </geometry>
       </visual>
       <collision name='collision'>
         <pose>{position} 0 0 0</pose>
         <geometry>
-          <mesh>
-            <uri>{uri}</uri>
-            <scale>{scale}</scale>
-          </mesh>
+{mesh}
         </geometry>
         <!-- Without <drake:rigid_hydroelastic>, the body touches others in points only. -->
         <drake:proximity_properties>
@@ -125,8 +123,7 @@ def make_model(
         mass=float(M_GGo_G.get_mass()),
         moments="\n".join(f"          <{name}>{float(value)!r}</{name}>" for name, value in moments.items()),
         position=_numbers(0.0 - origin),
-        uri=escape(_uri(mesh_path, package)),
-        scale=_numbers([scale] * 3),
+        mesh=_MESH.format(uri=escape(_uri(mesh_path, package)), scale=_numbers([scale] * 3)),
     )
     path = mesh_path.with_suffix(".sdf") if output is None else output
     path.write_text(text)

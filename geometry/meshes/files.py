@@ -211,7 +211,7 @@ def read_by_trimesh(source: MeshSource, force: Literal["mesh", "scene"]) -> Any:
         force: "mesh" for one mesh of all that is in it, "scene" for a scene.
 
     Raises:
-        RuntimeError: the file does not exist, is empty, or cannot be read.
+        RuntimeError: the file does not exist, is empty, is of a format that is not read, or cannot be read.
         ImportError: trimesh is missing, or for .dae files pycollada.
     """
     name, extension = source.description(), source.extension()
@@ -219,6 +219,11 @@ def read_by_trimesh(source: MeshSource, force: Literal["mesh", "scene"]) -> Any:
     if extension == _COLLADA:
         _import("collada", name)
     contents = source.read()
+    if extension[1:] not in trimesh.available_formats():
+        raise RuntimeError(
+            f"The mesh file '{name}' could not be read: '{extension}' is no format that is read. Convert it to .obj, "
+            ".gltf, .glb, .stl or .dae."
+        )
     try:
         found = trimesh.load(
             io.BytesIO(contents),
@@ -227,11 +232,11 @@ def read_by_trimesh(source: MeshSource, force: Literal["mesh", "scene"]) -> Any:
             force=force,
             process=False,
         )
+        unit = _UNIT.search(contents) if extension == _COLLADA else None
+        if unit is not None and float(unit.group(1)) not in (0.0, 1.0):
+            found.apply_scale(float(unit.group(1)))
     except Exception as error:  # trimesh lets the errors of its many readers pass
         raise RuntimeError(f"The mesh file '{name}' could not be read: {error}") from error
-    unit = _UNIT.search(contents) if extension == _COLLADA else None
-    if unit is not None and float(unit.group(1)) not in (0.0, 1.0):
-        found.apply_scale(float(unit.group(1)))
     return found
 
 

@@ -85,7 +85,7 @@ class _DocumentBuilder:
 
     def build(self, document: DocumentDescription) -> list[Any]:
         models = document.all_models()
-        loops = [joint for owner in (document, *models) for joint in owner.loop_joints]
+        loops = document.loop_joints + [joint for model in models for joint in model.loop_joints]
         if loops and self._uses_tamsi():
             raise ParsingError(
                 loops[0].location,

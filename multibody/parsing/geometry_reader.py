@@ -8,15 +8,14 @@ __all__ = [
     "in_pieces",
     "make_friction",
     "positive",
-    "read_compliance",
-    "read_contact_numbers",
-    "read_friction",
+    "read_contact",
     "read_roles",
     "read_texture",
     "round_shape",
 ]
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -115,7 +114,25 @@ def drake_value(node: XmlNode, allow_infinite: bool = False) -> float:
     return float(node.numbers(node.attributes["value"], 1, what, allow_infinite)[0])
 
 
-def read_contact_numbers(properties: XmlNode, diagnostics: Diagnostics) -> dict[tuple[str, str], float]:
+def read_contact(
+    collision: XmlNode, diagnostics: Diagnostics, read_other_friction: Callable[[XmlNode], FrictionDescription | None]
+) -> dict[str, Any]:
+    """Arguments `friction`, `contact` and `compliance` of GeometryDescription.
+
+    Args:
+        collision: the <collision>.
+        diagnostics: gets warnings.
+        read_other_friction: reads the coefficients of a <collision> that has none among Drake's properties.
+    """
+    properties = collision.find_or_empty("drake:proximity_properties")
+    return {
+        "friction": _read_friction(properties) or read_other_friction(collision),
+        "contact": _read_contact_numbers(properties, diagnostics),
+        "compliance": _read_compliance(properties),
+    }
+
+
+def _read_contact_numbers(properties: XmlNode, diagnostics: Diagnostics) -> dict[tuple[str, str], float]:
     """The numbers below <drake:proximity_properties>, by (group, name); a rigid geometry has no modulus."""
     numbers: dict[tuple[str, str], float] = {}
     is_rigid = properties.find("drake:rigid_hydroelastic") is not None
@@ -131,7 +148,7 @@ def read_contact_numbers(properties: XmlNode, diagnostics: Diagnostics) -> dict[
     return numbers
 
 
-def read_compliance(properties: XmlNode) -> str | None:
+def _read_compliance(properties: XmlNode) -> str | None:
     """ "rigid", "compliant" or None for hydroelastic contact."""
     rigid, compliant = (properties.find(f"drake:{kind}_hydroelastic") for kind in ("rigid", "compliant"))
     if rigid is not None and compliant is not None:
@@ -139,7 +156,7 @@ def read_compliance(properties: XmlNode) -> str | None:
     return "rigid" if rigid is not None else "compliant" if compliant is not None else None
 
 
-def read_friction(properties: XmlNode) -> FrictionDescription | None:
+def _read_friction(properties: XmlNode) -> FrictionDescription | None:
     """Coulomb coefficients below <drake:proximity_properties>; one of them stands for both."""
     static, dynamic = (properties.find(f"drake:mu_{kind}") for kind in ("static", "dynamic"))
     return make_friction(

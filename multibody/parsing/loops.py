@@ -93,7 +93,8 @@ def _lost(joint: JointDescription, document: DocumentDescription) -> list[str]:
     lost += ["spring"] if joint.spring_stiffness else []
     lost += ["limits"] if max(-joint.position_limits[0], joint.position_limits[1]) < inf else []
     model, name = joint.child.model, joint.name
-    for owner in (document, *document.all_models()):
+    owners: list[ModelDescription | DocumentDescription] = [document, *document.all_models()]
+    for owner in owners:
         driven = [a for a in owner.actuators if (a.joint_model, a.joint) == (model, name)]
         lost += ["actuator"] if driven else []
         owner.actuators[:] = [a for a in owner.actuators if a not in driven]

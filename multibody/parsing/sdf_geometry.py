@@ -23,9 +23,7 @@ from merganser.multibody.parsing.geometry_reader import (
     in_pieces,
     make_friction,
     positive,
-    read_compliance,
-    read_contact_numbers,
-    read_friction,
+    read_contact,
     read_roles,
     read_texture,
     round_shape,
@@ -76,16 +74,9 @@ class SdfGeometryReader:
             shape, X_SG = self.read_shape(node.require("geometry"))
             if shape is None:
                 continue
-            properties = node.find_or_empty("drake:proximity_properties")
-            collision = GeometryDescription(
-                name,
-                link_pose(node, link, scope) @ X_SG,
-                shape,
-                node.location,
-                friction=read_friction(properties) or _read_ode_friction(node),
-                contact=read_contact_numbers(properties, self.diagnostics),
-                compliance=read_compliance(properties),
-            )
+            contact = read_contact(node, self.diagnostics, _read_ode_friction)
+            X_LG = link_pose(node, link, scope) @ X_SG
+            collision = GeometryDescription(name, X_LG, shape, node.location, **contact)
             mesh = node.require("geometry").find("mesh")
             collisions += in_pieces(collision, [shape] if mesh is None else self.meshes.pieces(mesh, shape))
         return collisions

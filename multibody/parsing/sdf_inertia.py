@@ -41,7 +41,7 @@ def read_inertial(
     """
     node = link.find_or_empty("inertial")
     if node.parse_bool(node.attributes.get("auto") or "false"):
-        with located(node.location):
+        with located(node.location), np.errstate(all="ignore"):  # what is too large is found below
             return _computed(node, link, name, scope, geometries, diagnostics)
     inertia = node.find_or_empty("inertia")
     mass = node.float_child("mass", _DEFAULT_MASS)

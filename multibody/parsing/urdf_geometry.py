@@ -16,9 +16,7 @@ from merganser.multibody.parsing.geometry_reader import (
     in_pieces,
     make_friction,
     positive,
-    read_compliance,
-    read_contact_numbers,
-    read_friction,
+    read_contact,
     read_roles,
     read_texture,
     round_shape,
@@ -121,16 +119,9 @@ class UrdfGeometryReader:
         """The <collision> elements of a link."""
         collisions = []
         for node, name, shape, X_SG in self._named_shapes(link, "collision"):
-            properties = node.find_or_empty("drake:proximity_properties")
-            collision = GeometryDescription(
-                name,
-                read_origin(node.find("origin")) @ X_SG,
-                shape,
-                node.location,
-                friction=read_friction(properties) or _read_old_friction(node),
-                contact=read_contact_numbers(properties, self.diagnostics),
-                compliance=read_compliance(properties),
-            )
+            contact = read_contact(node, self.diagnostics, _read_old_friction)
+            X_LG = read_origin(node.find("origin")) @ X_SG
+            collision = GeometryDescription(name, X_LG, shape, node.location, **contact)
             mesh = node.require("geometry").find("mesh")
             collisions += in_pieces(collision, [shape] if mesh is None else self.meshes.pieces(mesh, shape))
         return collisions

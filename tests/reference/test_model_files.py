@@ -172,7 +172,8 @@ def test_mesh_to_model_makes_the_model_that_pydrake_makes(tmp_path, options):
     same_elements(*made)
 
 
-SDF = """<?xml version="1.0"?>
+BOX = "<geometry><box><size>1 2 3</size></box></geometry>"
+FLAT_SDF = f"""<?xml version="1.0"?>
 <sdf version="1.7">
   <model name="m">
     <link name="a">
@@ -182,7 +183,7 @@ SDF = """<?xml version="1.0"?>
       <collision name="c"><pose>1 2 3 0 0 0</pose><geometry><sphere><radius>0.5</radius></sphere></geometry></collision>
     </link>
     <link name="b">
-      <visual name="c"><geometry><box><size>1 2 3</size></box></geometry></visual>
+      <visual name="c">{BOX}</visual>
     </link>
     <link name="c">
       <inertial>
@@ -192,8 +193,8 @@ SDF = """<?xml version="1.0"?>
         <pose>1 2 3 0 0 0</pose>
         <mass>3</mass>
       </inertial>
-      <collision name="c"><geometry><box><size>1 2 3</size></box></geometry></collision>
-      <collision name="d"><pose>1 0 0 0 0 0</pose><geometry><box><size>1 2 3</size></box></geometry></collision>
+      <collision name="c">{BOX}</collision>
+      <collision name="d"><pose>1 0 0 0 0 0</pose>{BOX}</collision>
     </link>
   </model>
 </sdf>
@@ -202,7 +203,7 @@ SDF = """<?xml version="1.0"?>
 
 @pytest.mark.parametrize(
     ("text", "file_type"),
-    [(URDF_WITHOUT_INERTIA.replace("0.1 0.2 0.3", "0 0 0"), "urdf"), (SDF, "sdf")],
+    [(URDF_WITHOUT_INERTIA.replace("0.1 0.2 0.3", "0 0 0"), "urdf"), (FLAT_SDF, "sdf")],
     ids=["urdf", "sdf"],
 )
 @pytest.mark.parametrize("roles", [["proximity", "illustration", "perception"], ["illustration"]])

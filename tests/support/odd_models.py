@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 __all__ = [
-    "CUBE_OBJ", "INCLUDES", "ODD_DOCUMENTS", "SDF_WITHOUT_INERTIA", "TETRAHEDRA_VTK", "URDF_WITHOUT_INERTIA",
+    "CUBE_OBJ", "INCLUDES", "MESHES", "ODD_DOCUMENTS", "SDF_WITHOUT_INERTIA", "TETRAHEDRA_VTK", "URDF_WITHOUT_INERTIA",
     "write_included_models",
 ]  # fmt: skip
 
@@ -247,6 +247,7 @@ _ROBOT = """<robot name="robot"><link name="base"/><link name="arm"/>
 def write_included_models(folder: Path) -> None:
     """Writes the models that INCLUDES include, as the package `models`."""
     (folder / "package.xml").write_text("<package><name>models</name></package>")
+    (folder / "cube.obj").write_text(CUBE_OBJ)
     (folder / "rich.sdf").write_text(_RICH)
     (folder / "robot.urdf").write_text(_ROBOT)
     (folder / "versions").mkdir()
@@ -264,6 +265,41 @@ def _include(file: str, inside: str = "", merge: str = "false", before: str = '<
     include = f'<include merge="{merge}"><uri>package://models/{file}</uri>{inside}</include>'
     return _sdf_model(before + include + '<link name="y"/>')
 
+
+# Documents that name meshes of the package `models`; pydrake does not read all of this.
+MESHES: dict[str, tuple[str, str]] = {
+    "part and inertia": (
+        _sdf_link(
+            '<inertial auto="true"><density>3</density></inertial><collision name="c"><geometry><mesh>'
+            "<uri>package://models/cube.obj</uri><scale>1 2 3</scale></mesh></geometry></collision>"
+            '<visual name="v"><geometry><mesh optimization="convex_hull"><uri>package://models/cube.obj</uri><submesh>'
+            "<name>brick</name><center>true</center></submesh></mesh></geometry></visual>"
+        ),
+        "sdf",
+    ),
+    "scaled": (
+        '<robot name="r"><link name="a"><collision><geometry><mesh filename="package://models/cube.obj" scale="1 2 3">'
+        "<drake:declare_convex/></mesh></geometry></collision></link></robot>",
+        "urdf",
+    ),
+    "loop": (
+        _sdf_model(
+            "".join(f'<link name="{name}"/>' for name in "abc")
+            + "".join(
+                f'<joint name="{p}{c}" type="{kind}"><parent>{p}</parent><child>{c}</child><axis/></joint>'
+                for p, c, kind in (("a", "b", "revolute"), ("b", "c", "prismatic"), ("a", "c", "ball"))
+            )
+        ),
+        "sdf",
+    ),
+    "loop joint": (
+        _links(
+            _joint("j", "revolute", "a", "b")
+            + '<loop_joint name="l" type="fixed"><link1 link="b" xyz="1 0 0"/><link2 link="c"/></loop_joint>'
+        ),
+        "urdf",
+    ),
+}
 
 _POSE = '<pose relative_to="z">1 2 3 0 0 1</pose>'
 INCLUDES = {
