@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-import zipfile
 import zlib
 from pathlib import Path
 from typing import Any
@@ -79,6 +78,8 @@ def _divide(vertices: NDArray[Any], triangles: NDArray[Any], max_pieces: int) ->
 
 def _load(file: Path) -> _Pieces | None:
     """The pieces in a file; None if there is none, or something else is in it."""
+    import zipfile
+
     try:
         with np.load(file, allow_pickle=False) as kept:
             return [(kept[f"points_{i}"], kept[f"corners_{i}"]) for i in range(int(kept["count"]))]
