@@ -293,7 +293,8 @@ class HalfSpace(Shape):
             raise RuntimeError(f"HalfSpace.MakePose() needs {message}.")
         Hz_F = normal / length
         p_FHo = (Hz_F @ np.asarray(p_FB, dtype=np.float64).reshape(3)) * Hz_F
-        return RigidTransform(RotationMatrix.MakeFromOneVector(Hz_F, 2), p_FHo)
+        half_turn = RotationMatrix(np.diag([-1.0, -1.0, 1.0]))  # Hx as Drake chooses it
+        return RigidTransform(RotationMatrix.MakeFromOneVector(Hz_F, 2) @ half_turn, p_FHo)
 
     def _arguments(self) -> dict[str, Any]:
         return {}

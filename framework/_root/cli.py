@@ -1,7 +1,9 @@
-"""The command line: look into a model file, let it drop and swing, compile kernels, run programs written for pydrake.
+"""The command line: look into and make model files, let models drop and swing, compile kernels, run pydrake programs.
 
 python -m merganser info MODEL
 python -m merganser simulate MODEL [--duration 5] [--time-step 0.001] [--fix-base] [--plot out.png]
+python -m merganser mesh_to_model MESH [--scale FACTOR] [--mass KG | --density KG/M3] [-o FILE] ...
+python -m merganser fix_inertia MODEL [OUTPUT] [--in_place] ...
 python -m merganser compile [TOPIC ...]
 python -m merganser run PROGRAM [ARGUMENT ...]
 python -m merganser run -m MODULE [ARGUMENT ...]
@@ -18,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from merganser.compiling import TOPICS, compile_topics
+from merganser.multibody import fix_inertia, mesh_to_model
 
 if TYPE_CHECKING:
     from merganser.multibody.plant import MultibodyPlant
@@ -35,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     info = commands.add_parser("info", help="tell what a model has, and what was approximated or left out")
     simulate = commands.add_parser("simulate", help="let a model drop and swing under gravity, without actuation")
     for command in (info, simulate):
-        command.add_argument("model", metavar="MODEL", help="URDF, SDFormat or MJCF file, or an .obj mesh")
+        command.add_argument("model", metavar="MODEL", help="URDF, SDFormat, MJCF or mesh file")
         command.add_argument("--fix-base", action="store_true", help="weld bodies that would float to the world")
     simulate.add_argument("--duration", type=float, default=5.0, metavar="S", help="simulated time [s], default 5")
     simulate.add_argument(
@@ -43,6 +46,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="period of the discrete plant [s], default 0.001; 0 for a continuous one",
     )  # fmt: skip
     simulate.add_argument("--plot", metavar="FILE", help="save positions and energy over time as a picture")
+    mesh_to_model.add_arguments(commands.add_parser("mesh_to_model", help="make an SDFormat file from a mesh"))
+    fix_inertia.add_arguments(
+        commands.add_parser("fix_inertia", help="put mass properties into a model file that its geometry has")
+    )
     compile_ = commands.add_parser("compile", help="compile kernels beforehand, for images and classrooms")
     compile_.add_argument("topics", metavar="TOPIC", nargs="*", help=f"{', '.join(TOPICS)}; by default all")
     run = commands.add_parser("run", help="run a program written for pydrake with merganser in its place")
@@ -61,8 +68,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _check(options)
         if options.command == "compile":
             return _compile(options)
+        if options.command in ("mesh_to_model", "fix_inertia"):
+            return (mesh_to_model if options.command == "mesh_to_model" else fix_inertia).run(options)
         return _info(options) if options.command == "info" else _simulate(options)
-    except (RuntimeError, ValueError, OSError, SyntaxError) as error:
+    except (RuntimeError, ValueError, ImportError, OSError, SyntaxError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
 

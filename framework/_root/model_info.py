@@ -140,18 +140,22 @@ def _others(plant: MultibodyPlant, inspector: Any) -> list[str]:
     from merganser.multibody.tree import ForceElementIndex
 
     own = {plant.get_body(i).body_frame().index() for i in range(plant.num_bodies())}
-    of_joints = {frame.index() for i in plant.GetJointIndices() for frame in _frames_of(plant.get_joint(i))}
+    loops = [plant.get_loop_joint(i) for i in range(plant.num_loop_joints())]
+    joints = [*map(plant.get_joint, plant.GetJointIndices()), *loops]
+    of_joints = {frame.index() for joint in joints for frame in _frames_of(joint)}
     frames = [plant.get_frame(i) for i in range(plant.num_frames()) if i not in own | of_joints]
     indices = (ForceElementIndex(i) for i in range(1, plant.num_force_elements()))  # 0 is gravity
     elements = Counter(type(plant.get_force_element(index)).__name__ for index in indices)
     constraints = {
         kind: getattr(plant, f"num_{kind}_constraints")() for kind in ("coupler", "distance", "ball", "weld")
     }
+    constraints["tendon"] = plant.num_constraints() - sum(constraints.values())
     pairs, gravity = len(inspector.GetCollisionCandidates()), plant.gravity_field().gravity_vector()
     lines = [f"gravity {_numbers(gravity)} m/s^2; {pairs} pair{'' if pairs == 1 else 's'} of geometries may touch"]
     lines += [f"frames: {_named([frame.name() for frame in frames])}"] if frames else []
     lines += [f"force elements: {_counted(elements)}"] if elements else []
     lines += [f"constraints: {_counted(constraints)}"] if any(constraints.values()) else []
+    lines += [f"joints that close loops: {_named([joint.name() for joint in loops])}"] if loops else []
     return lines
 
 

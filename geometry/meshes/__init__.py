@@ -1,9 +1,12 @@
 """Meshes of surfaces and volumes, functions on them, their files and their convex hulls."""
 
 from merganser.geometry.meshes.convex_hull import convex_hull
+from merganser.geometry.meshes.convex_pieces import convex_pieces
 from merganser.geometry.meshes.fields import PolygonSurfaceMeshFieldLinear, TriangleSurfaceMeshFieldLinear
 from merganser.geometry.meshes.files import (
     ReadObjToTriangleSurfaceMesh,
+    read_by_trimesh,
+    read_named_surface_mesh,
     read_parts,
     read_surface_mesh,
     read_vertices,
@@ -13,6 +16,7 @@ from merganser.geometry.meshes.polygon_surface_mesh import PolygonSurfaceMesh, S
 from merganser.geometry.meshes.refinement import RefineVolumeMesh, RefineVolumeMeshIntoVtkFileContents
 from merganser.geometry.meshes.triangle_surface_mesh import SurfaceTriangle, TriangleSurfaceMesh
 from merganser.geometry.meshes.volume_mesh import ConvertVolumeToSurfaceMesh, VolumeElement, VolumeMesh
+from merganser.geometry.meshes.wavefront import wavefront_text
 
 __all__ = [
     "ConvertVolumeToSurfaceMesh",
@@ -28,8 +32,12 @@ __all__ = [
     "VolumeElement",
     "VolumeMesh",
     "convex_hull",
+    "convex_pieces",
+    "read_by_trimesh",
+    "read_named_surface_mesh",
     "read_parts",
     "read_surface_mesh",
     "read_vertices",
     "read_volume_mesh",
+    "wavefront_text",
 ]

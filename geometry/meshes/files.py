@@ -1,24 +1,41 @@
-"""Reads meshes from files: Wavefront .obj and legacy VTK of text here, all other formats by trimesh."""
+"""Reads meshes from files: Wavefront .obj and VTK of text here, all other formats by trimesh.
+
+Vertices come out in metres with z upwards: glTF has y upwards, and lengths in Collada files (.dae) are multiplied by
+the <unit> that these name. The <up_axis> of Collada has no effect, as in the tools of ROS: files of robots have z
+upwards, whatever they say.
+"""
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
-from typing import Any
+import re
+from pathlib import PurePosixPath
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from merganser.framework.core.errors import nearest_names
 from merganser.geometry.mesh_source import MeshSource
 from merganser.geometry.meshes.arrays import Array
 from merganser.geometry.meshes.triangle_surface_mesh import TriangleSurfaceMesh
-from merganser.geometry.meshes.volume_mesh import VolumeMesh
+from merganser.geometry.meshes.volume_mesh import ConvertVolumeToSurfaceMesh, VolumeMesh
 from merganser.geometry.meshes.wavefront import read_wavefront, read_wavefront_vertices
 
-__all__ = ["ReadObjToTriangleSurfaceMesh", "read_surface_mesh", "read_vertices", "read_volume_mesh"]
+__all__ = [
+    "ReadObjToTriangleSurfaceMesh", "read_by_trimesh", "read_named_surface_mesh", "read_parts", "read_surface_mesh",
+    "read_vertices", "read_volume_mesh",
+]  # fmt: skip
 
 _VTK_TETRAHEDRON = 10  # cell type of the VTK file format
-_GLTF = (".gltf", ".glb")
+_GLTF, _COLLADA = (".gltf", ".glb"), ".dae"
+_UNIT = re.compile(rb"""<unit\b[^>]*\bmeter\s*=\s*["']\s*([0-9.eE+-]+)""")
+# Endings of files that mesh files may refer to; others are not opened.
+_SUPPORTING = (
+    ".mtl", ".bin", ".png", ".jpg", ".jpeg", ".ktx", ".ktx2", ".webp", ".tga", ".bmp", ".tif", ".tiff", ".gif"
+)  # fmt: skip
 
 
 def ReadObjToTriangleSurfaceMesh(
@@ -42,33 +59,68 @@ def ReadObjToTriangleSurfaceMesh(
 
 
 def read_surface_mesh(source: MeshSource) -> TriangleSurfaceMesh:
-    """Returns the triangles in a file of a surface, with z upwards, in the order of the file.
+    """Returns the triangles in a file of a surface, or the surface of a volume, in the order of the file.
 
     Raises:
         RuntimeError: the file does not exist, cannot be read, or has no faces.
-        ImportError: its format needs trimesh, which is missing.
+        ImportError: its format needs a package that is missing.
     """
+    if source.extension() == ".vtk":
+        return ConvertVolumeToSurfaceMesh(read_volume_mesh(source))
     if source.extension() == ".obj":
         triangles, vertices = read_wavefront(source.read().decode(errors="replace"), source.description())
     else:
-        mesh = _trimesh(source)
+        mesh = _whole_mesh(source)
         vertices, triangles = _upright(source, mesh.vertices), np.asarray(mesh.faces, dtype=np.int64)
     return TriangleSurfaceMesh(triangles, vertices)
 
 
+def read_named_surface_mesh(source: MeshSource, part: str) -> TriangleSurfaceMesh:
+    """Returns the triangles of one part of a file: an object or group (.obj), or a node or mesh of its scene.
+
+    Raises:
+        RuntimeError: the file does not exist or cannot be read, or has no such part.
+        ImportError: its format needs a package that is missing.
+    """
+    if source.extension() == ".obj":
+        triangles, vertices = read_wavefront(source.read().decode(errors="replace"), source.description(), part)
+    else:
+        vertices, triangles = _named_part(source, part)
+    used, renumbered = np.unique(triangles, return_inverse=True)
+    return TriangleSurfaceMesh(renumbered.reshape(-1, 3), vertices[used])
+
+
+def _named_part(source: MeshSource, part: str) -> tuple[Array, NDArray[np.int64]]:
+    """Vertices and triangles of the nodes of a scene that have a name, or show a mesh of that name."""
+    scene = read_by_trimesh(source, "scene")
+    found, names = [], set()
+    for node in scene.graph.nodes_geometry:
+        X, name = scene.graph[node]
+        names |= {str(node), str(name)}
+        if part in (node, name):
+            found.append(scene.geometry[name].copy().apply_transform(X))
+    found = [mesh for mesh in found if len(getattr(mesh, "faces", ()))]
+    if not found:
+        raise RuntimeError(f"The mesh file '{source.description()}' has no part '{part}'. {nearest_names(part, names)}")
+    starts = np.cumsum([0, *(len(mesh.vertices) for mesh in found)])
+    triangles = np.concatenate([np.asarray(mesh.faces, np.int64) + start for mesh, start in zip(found, starts)])
+    return _upright(source, np.concatenate([mesh.vertices for mesh in found])), triangles
+
+
 def read_vertices(source: MeshSource) -> Array:
-    """Returns the vertices in a file of a surface or volume, with z upwards, shape [n, 3]; raises as the others do."""
+    """Returns the vertices in a file of a surface or volume, shape [n, 3]; raises as the others do."""
     if source.extension() == ".obj":
         return read_wavefront_vertices(source.read().decode(errors="replace"), source.description())
     if source.extension() == ".vtk":
         return read_volume_mesh(source).vertex_array()
-    return _upright(source, _trimesh(source).vertices)
+    return _upright(source, _whole_mesh(source).vertices)
 
 
 def read_volume_mesh(source: MeshSource) -> VolumeMesh:
-    """Returns the tetrahedra in a legacy VTK file of text (file format versions before 5).
+    """Returns the tetrahedra in a VTK file of text.
 
-    The data set must be an UNSTRUCTURED_GRID whose cells are all tetrahedra.
+    The data set must be an UNSTRUCTURED_GRID whose cells are all tetrahedra. Its cells may be those of versions 1 to 4,
+    each a number of corners and the corners, or those of version 5, offsets and corners.
 
     Raises:
         RuntimeError: there is no such file, or something else is in it.
@@ -84,19 +136,28 @@ def read_volume_mesh(source: MeshSource) -> VolumeMesh:
         num_points = int(words[_after(words, "POINTS")])
         first = _after(words, "POINTS") + 2
         points = np.array(words[first : first + 3 * num_points], dtype=np.float64).reshape(num_points, 3)
-        num_cells, num_words = int(words[_after(words, "CELLS")]), int(words[_after(words, "CELLS") + 1])
-        first = _after(words, "CELLS") + 2
-        cells = np.array(words[first : first + num_words], dtype=np.int64)
-        first = _after(words, "CELL_TYPES") + 1
+        corners = _corners_of_cells(words)
+        first, num_cells = _after(words, "CELL_TYPES") + 1, len(corners)
         types = np.array(words[first : first + num_cells], dtype=np.int64)
-        if num_cells == 0 or (types != _VTK_TETRAHEDRON).any():
+        if num_cells == 0 or len(types) != num_cells or (types != _VTK_TETRAHEDRON).any():
             raise ValueError("its cells are not all tetrahedra (type 10)")
         if not np.isfinite(points).all():
             raise ValueError("a point has a coordinate that is not finite")
-        # Each cell is its number of corners and the corners.
-        return VolumeMesh(cells.reshape(num_cells, 5)[:, 1:], points)
+        return VolumeMesh(corners, points)
     except (ValueError, IndexError, RuntimeError, OverflowError) as error:
         raise RuntimeError(f"The mesh file '{name}' has no tetrahedral UNSTRUCTURED_GRID: {error}.") from error
+
+
+def _corners_of_cells(words: list[str]) -> NDArray[np.int64]:
+    """The corners of cells of four corners each, shape [n, 4]; a ValueError says that there are others."""
+    start = _after(words, "CELLS")
+    first, second = int(words[start]), int(words[start + 1])
+    if "CONNECTIVITY" not in words:  # `second` words, for each of `first` cells the number of corners and the corners
+        return np.array(words[start + 2 : start + 2 + second], dtype=np.int64).reshape(first, 5)[:, 1:]
+    offsets, corners = _after(words, "OFFSETS") + 1, _after(words, "CONNECTIVITY") + 1
+    if (np.diff(np.array(words[offsets : offsets + first], dtype=np.int64)) != 4).any():
+        raise ValueError("its cells are not all tetrahedra (4 corners)")
+    return np.array(words[corners : corners + second], dtype=np.int64).reshape(first - 1, 4)
 
 
 def _after(words: list[str], keyword: str) -> int:
@@ -104,8 +165,12 @@ def _after(words: list[str], keyword: str) -> int:
 
 
 def _upright(source: MeshSource, vertices: Any) -> Array:
-    """glTF has its y axis upwards, where we have z."""
+    """Vertices with z upwards, where glTF has y."""
     points = np.asarray(vertices, dtype=np.float64)
+    if not np.isfinite(points).all():
+        raise RuntimeError(
+            f"The mesh file '{source.description()}' has a vertex with a coordinate that is not finite."
+        )
     if source.extension() in _GLTF:
         points = np.stack([points[:, 0], -points[:, 2], points[:, 1]], axis=1)
     return points
@@ -118,6 +183,13 @@ class _SupportingFiles:
         self._source = source
 
     def get(self, name: str) -> bytes:
+        """What is in a file; a RuntimeError says that it cannot be read, or is no material, picture or buffer."""
+        ending = PurePosixPath(name.replace("\\", "/")).suffix.lower()
+        if ending not in _SUPPORTING:
+            raise RuntimeError(
+                f"The mesh file '{self._source.description()}' needs '{name}', which is not opened: files that meshes "
+                f"refer to end in {', '.join(_SUPPORTING)}."
+            )
         return self._source.supporting_file(name)
 
     __getitem__ = get
@@ -133,7 +205,7 @@ def read_parts(source: MeshSource) -> list[tuple[Array, Any]]:
         RuntimeError: the file does not exist, cannot be read, or has no faces.
         ImportError: trimesh is missing.
     """
-    scene = _load(source, force="scene")
+    scene = read_by_trimesh(source, "scene")
     placed = [scene.graph[node] for node in scene.graph.nodes_geometry]
     parts = [(np.asarray(X, dtype=np.float64), scene.geometry[name]) for X, name in placed]
     parts = [(X, part) for X, part in parts if len(getattr(part, "faces", ()))]
@@ -142,32 +214,60 @@ def read_parts(source: MeshSource) -> list[tuple[Array, Any]]:
     return parts
 
 
-def _trimesh(source: MeshSource) -> Any:
-    """What trimesh reads: an object with vertices [n, 3] and faces [m, 3]."""
-    mesh = _load(source, force="mesh")
+def _whole_mesh(source: MeshSource) -> Any:
+    """All triangles in a file as one mesh of trimesh: an object with vertices [n, 3] and faces [m, 3]."""
+    mesh = read_by_trimesh(source, "mesh")
     if not len(getattr(mesh, "faces", ())):
         raise RuntimeError(f"The mesh file '{source.description()}' has no faces.")
     return mesh
 
 
-def _load(source: MeshSource, force: str) -> Any:
-    """What trimesh makes of a file: one 'mesh', or a 'scene' of its parts."""
+def read_by_trimesh(source: MeshSource, force: Literal["mesh", "scene"]) -> Any:
+    """Returns what trimesh reads, with vertices in metres and otherwise as they are in the file.
+
+    Args:
+        source: the file.
+        force: "mesh" for one mesh of all that is in it, "scene" for a scene.
+
+    Raises:
+        RuntimeError: the file does not exist, is empty, is of a format that is not read, or cannot be read.
+        ImportError: trimesh is missing, or for .dae files pycollada.
+    """
     name, extension = source.description(), source.extension()
+    trimesh = _import("trimesh", name)
+    if extension == _COLLADA:
+        _import("collada", name)
+    contents = source.read()
+    if extension[1:] not in trimesh.available_formats():
+        raise RuntimeError(
+            f"The mesh file '{name}' could not be read: '{extension}' is no format that is read. Convert it to .obj, "
+            ".gltf, .glb, .stl or .dae."
+        )
     try:
-        import trimesh
-    except ImportError as error:
-        raise ImportError(
-            f"Reading the mesh file '{name}' needs trimesh, which is not installed. Install the extra: "
-            "pip install 'merganser[viz]'."
-        ) from error
-    contents = io.BytesIO(source.read())
-    try:
-        return trimesh.load(
-            contents,
+        found = trimesh.load(
+            io.BytesIO(contents),
             file_type=extension[1:],
-            resolver=_SupportingFiles(source),  # type: ignore[arg-type]
+            resolver=_SupportingFiles(source),
             force=force,
             process=False,
         )
+        unit = _UNIT.search(contents) if extension == _COLLADA else None
+        if unit is not None and float(unit.group(1)) not in (0.0, 1.0):
+            found.apply_scale(float(unit.group(1)))
     except Exception as error:  # trimesh lets the errors of its many readers pass
         raise RuntimeError(f"The mesh file '{name}' could not be read: {error}") from error
+    return found
+
+
+_PACKAGES = {"trimesh": "trimesh", "collada": "pycollada"}  # by the names of their modules
+
+
+def _import(module: str, file: str) -> Any:
+    """A package that reads meshes."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ImportError(
+            f"Reading the mesh file '{file}' needs {_PACKAGES[module]}, which is not installed. Install the extra: "
+            "pip install 'merganser[viz]'."
+        ) from error

@@ -1,4 +1,4 @@
-"""Reads vertices and faces from Wavefront .obj files; all else in them is about looks."""
+"""Reads vertices and faces from Wavefront .obj files, and writes them; all else in such files is about looks."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.core.errors import nearest_names
 from merganser.geometry.meshes.arrays import Array
 
-__all__ = ["read_wavefront", "read_wavefront_vertices"]
+__all__ = ["read_wavefront", "read_wavefront_vertices", "wavefront_text"]
 
 
-def read_wavefront(text: str, name: str) -> tuple[NDArray[np.int64], Array]:
+def read_wavefront(text: str, name: str, part: str = "") -> tuple[NDArray[np.int64], Array]:
     """Returns the triangles, shape [m, 3], and vertices, shape [n, 3], in the order of the file.
 
     Polygons are cut into triangles that do not overlap, if they are plane and simple, convex or not.
@@ -20,20 +21,28 @@ def read_wavefront(text: str, name: str) -> tuple[NDArray[np.int64], Array]:
     Args:
         text: what is in the file.
         name: what messages call it.
+        part: name of an object or group, whose faces alone are wanted; all if it is empty.
 
     Raises:
         RuntimeError: there are no faces, or a line is wrong, which the message names.
     """
     points: list[list[float]] = []
     faces: list[list[int]] = []
+    parts: dict[str, str] = {"o": "", "g": ""}  # the object and group whose faces come next
+    others: set[str] = set()  # all names of parts
     for number, words in _statements(text):
         try:
             if words[0] == "v":
                 points.append(_coordinates(words))
-            elif words[0] == "f":
+            elif words[0] == "f" and (not part or any(part in (name, *name.split()) for name in parts.values())):
                 faces.append(_face(words, len(points)))
+            elif words[0] in parts:
+                parts[words[0]] = " ".join(words[1:])
+                others.add(parts[words[0]])
         except ValueError as error:
             raise RuntimeError(f"The mesh file '{name}', line {number}: {error}.") from error
+    if not faces and part:
+        raise RuntimeError(f"The mesh file '{name}' has no part '{part}'. {nearest_names(part, others)}")
     if not faces:
         raise RuntimeError(f"The mesh file '{name}' has no faces.")
     last = max(map(max, faces))
@@ -54,6 +63,12 @@ def read_wavefront_vertices(text: str, name: str) -> Array:
             except ValueError as error:
                 raise RuntimeError(f"The mesh file '{name}', line {number}: {error}.") from error
     return _vertices(points, name)
+
+
+def wavefront_text(vertices: Array, triangles: NDArray[np.int64]) -> str:
+    """Returns a file of vertices, shape [n, 3], to the last digit, and triangles, shape [m, 3]."""
+    lines = [f"v {x!r} {y!r} {z!r}" for x, y, z in vertices.tolist()]
+    return "\n".join([*lines, *(f"f {a} {b} {c}" for a, b, c in (triangles + 1).tolist()), ""])
 
 
 def _vertices(points: list[list[float]], name: str) -> Array:

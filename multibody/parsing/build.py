@@ -12,14 +12,8 @@ import numpy as np
 
 from merganser import geometry
 from merganser.framework.math import RigidTransform
-from merganser.geometry import (
-    AddContactMaterial,
-    GeometryInstance,
-    IllustrationProperties,
-    PerceptionProperties,
-    ProximityProperties,
-    Rgba,
-)
+from merganser.multibody.kernels.constraints.tendon import TENDON
+from merganser.multibody.parsing.build_geometry import make_proximity_properties, make_shape, make_visual
 from merganser.multibody.parsing.description import (
     ActuatorDescription,
     BodyReference,
@@ -27,15 +21,16 @@ from merganser.multibody.parsing.description import (
     CollisionExclusionDescription,
     DocumentDescription,
     FrameDescription,
+    FrameReference,
     GeometryDescription,
     GeometryReference,
     JointDescription,
     LinkDescription,
     ModelDescription,
-    ShapeDescription,
+    TendonDescription,
 )
-from merganser.multibody.parsing.errors import Diagnostics, located
-from merganser.multibody.plant import CoulombFriction, DiscreteContactSolver
+from merganser.multibody.parsing.errors import Diagnostics, ParsingError, located
+from merganser.multibody.plant import DiscreteContactSolver
 from merganser.multibody.tree import (
     BallRpyJoint,
     CurvilinearJoint,
@@ -90,6 +85,13 @@ class _DocumentBuilder:
 
     def build(self, document: DocumentDescription) -> list[Any]:
         models = document.all_models()
+        loops = document.loop_joints + [joint for model in models for joint in model.loop_joints]
+        if loops and self._uses_tamsi():
+            raise ParsingError(
+                loops[0].location,
+                f"joint '{loops[0].name}' closes a loop, which the TAMSI solver of the plant does not support. Call "
+                "plant.set_discrete_contact_approximation() with kSap, kSimilar or kLagged first.",
+            )
         first, others = ([m for m in models if m.is_added_first is kind] for kind in (True, False))
         for model in first:
             self._add_instance(model)
@@ -141,17 +143,28 @@ class _DocumentBuilder:
         for joint in owner.joints:
             if joint.frames is not None:
                 with located(joint.location):
-                    F, M = (self._plant.GetFrameByName(f.frame, self._instances[f.model]) for f in joint.frames)
-                    self._joints[joint.child.model, joint.name] = self._plant.AddJoint(_make_joint(joint, F, M))
+                    added = self._plant.AddJoint(_make_joint(joint, *self._named_frames(joint.frames)))
+                    self._joints[joint.child.model, joint.name] = added
+        for joint in owner.loop_joints:
+            with located(joint.location):
+                self._add_loop_joint(joint)
+
+    def _named_frames(self, frames: tuple[FrameReference, FrameReference]) -> list[Any]:
+        return [self._plant.GetFrameByName(f.frame, self._instances[f.model]) for f in frames]
 
     def _add_bushing(self, bushing: BushingDescription) -> None:
-        A, C = (self._plant.GetFrameByName(f.frame, self._instances[f.model]) for f in (bushing.frameA, bushing.frameC))
+        A, C = self._named_frames((bushing.frameA, bushing.frameC))
         constants = bushing.torque_stiffness, bushing.torque_damping, bushing.force_stiffness, bushing.force_damping
         self._plant.AddForceElement(LinearBushingRollPitchYaw(A, C, *constants))
 
+    def _uses_tamsi(self) -> bool:
+        return self._plant.get_discrete_contact_solver() is DiscreteContactSolver.kTamsi
+
     def _add_constraints(self, model: ModelDescription) -> None:
-        constraints: list[Any] = [*model.couplers, *model.ball_constraints, *model.weld_constraints]
-        if constraints and self._plant.get_discrete_contact_solver() is DiscreteContactSolver.kTamsi:
+        constraints: list[Any] = [
+            *model.couplers, *model.ball_constraints, *model.weld_constraints, *model.tendons
+        ]  # fmt: skip
+        if constraints and self._uses_tamsi():
             self._diagnostics.warn(
                 constraints[0].location,
                 f"{len(constraints)} constraints of model '{model.name}' have no effect: the plant uses the TAMSI "
@@ -167,6 +180,22 @@ class _DocumentBuilder:
         for weld in model.weld_constraints:
             body_A, body_B = self._bodies[weld.body_A], self._bodies[weld.body_B]
             self._plant.AddWeldConstraint(body_A, weld.X_AP, body_B, weld.X_BQ)
+        for tendon in model.tendons:
+            with located(tendon.location):
+                self._add_tendon(model, tendon)
+
+    def _add_tendon(self, model: ModelDescription, tendon: TendonDescription) -> None:
+        """Adds a constraint with a row for each of its finite limits, which only discrete plants keep."""
+        limits = [(s, limit) for s, limit in ((1.0, tendon.lower), (-1.0, -tendon.upper)) if np.isfinite(limit)]
+        if not self._plant.is_discrete():
+            self._diagnostics.warn(tendon.location, "the tendon has no effect: only discrete plants keep its limits.")
+        elif limits:
+            joints = [self._joints[model.name, name] for name in tendon.joints]
+            signs, bounds = zip(*limits, (0.0, -1.0))  # a limit that always holds, in place of one that is not there
+            self._plant.AddConstraint(
+                TENDON, *joints, num_rows=len(limits), stiffness=tendon.stiffness, damping=tendon.damping, lower=0.0,
+                constants=(*(*tendon.coefficients, 0.0)[:2], tendon.offset, *signs[:2], *bounds[:2]),
+            )  # fmt: skip
 
     def _add_exclusion(self, exclusion: CollisionExclusionDescription) -> None:
         """Lets geometries ignore each other that are in the SceneGraph."""
@@ -248,14 +277,14 @@ class _DocumentBuilder:
         if not self._registers_geometry:
             return
         for visual in visuals:
-            self._plant.RegisterVisualGeometry(body, _make_visual(visual))
+            self._plant.RegisterVisualGeometry(body, make_visual(visual))
         for collision in collisions:
             self._collisions[GeometryReference(reference, collision.name)] = self._plant.RegisterCollisionGeometry(
                 body,
                 collision.X_BG,
-                _make_shape(collision.shape),
+                make_shape(collision.shape),
                 collision.name,
-                properties=_proximity(collision),
+                properties=make_proximity_properties(collision),
             )
 
     def _add_frame(self, frame: FrameDescription) -> None:
@@ -279,6 +308,14 @@ class _DocumentBuilder:
         if joint.spring_stiffness > 0.0:
             spring = RevoluteSpring if joint.type == "revolute" else PrismaticSpring
             self._plant.AddForceElement(spring(added, joint.spring_reference, joint.spring_stiffness))
+
+    def _add_loop_joint(self, joint: JointDescription) -> None:
+        if joint.frames is not None:
+            ends = self._named_frames(joint.frames)
+        else:
+            sides = ("parent", joint.parent, joint.X_PJ), ("child", joint.child, joint.X_CJ)
+            ends = [self._joint_frame(joint, *side) for side in sides]
+        self._plant.AddLoopJoint(_make_joint(joint, *ends))
 
     def _joint_frame(
         self, joint: JointDescription, side: str, body: BodyReference, X_BJ: RigidTransform | None
@@ -336,38 +373,3 @@ def _make_joint(joint: JointDescription, frame_on_parent: Any, frame_on_child: A
         pos_upper_limit=upper,
         damping=damping,
     )
-
-
-def _make_shape(shape: ShapeDescription) -> geometry.Shape:
-    shape_class = getattr(geometry, shape.kind)
-    if shape.file or shape.mesh is not None:
-        return shape_class(shape.mesh or shape.file, scale3=np.array(shape.dimensions))
-    return shape_class(*shape.dimensions)
-
-
-def _make_visual(visual: GeometryDescription) -> GeometryInstance:
-    instance = GeometryInstance(visual.X_BG, _make_shape(visual.shape), visual.name)
-    look = PerceptionProperties()
-    if visual.rgba is not None:
-        look.AddProperty("phong", "diffuse", Rgba(*visual.rgba))
-    if visual.diffuse_map:
-        look.AddProperty("phong", "diffuse_map", visual.diffuse_map)
-    if visual.is_illustrated:
-        instance.set_illustration_properties(IllustrationProperties(look))
-    if visual.is_perceived:
-        if visual.renderers:
-            look.AddProperty("renderer", "accepting", tuple(sorted(visual.renderers)))
-        instance.set_perception_properties(look)
-    return instance
-
-
-def _proximity(collision: GeometryDescription) -> ProximityProperties:
-    properties = ProximityProperties()
-    if collision.friction is not None:
-        friction = CoulombFriction(collision.friction.static, collision.friction.dynamic)
-        AddContactMaterial(properties, friction=friction)
-    for (group, name), value in collision.contact.items():
-        properties.AddProperty(group, name, value)
-    if collision.compliance is not None:
-        properties.AddProperty("hydroelastic", "compliance_type", collision.compliance)
-    return properties

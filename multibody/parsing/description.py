@@ -26,6 +26,7 @@ __all__ = [
     "ModelDescription",
     "ShapeDescription",
     "SpringDamperDescription",
+    "TendonDescription",
     "WeldConstraintDescription",
 ]
 
@@ -99,7 +100,8 @@ class GeometryDescription:
         X_BG: pose of the geometry in its body.
         shape: what it is.
         rgba: diffuse colour, shape [4]; None leaves the colour to the viewer or the mesh.
-        diffuse_map: path of a picture that covers it; empty for none.
+        other_colors: colours of the properties ambient, specular and emissive, as far as they are given, shape [4].
+        diffuse_map: absolute path of a picture that covers it; empty for none.
         is_illustrated: whether a visual geometry is drawn for people.
         is_perceived: whether cameras see a visual geometry.
         renderers: names of the renderers that may show it; empty for all of them.
@@ -113,10 +115,11 @@ class GeometryDescription:
     shape: ShapeDescription
     location: SourceLocation
     rgba: np.ndarray | None = None
-    diffuse_map: str = ""
     is_illustrated: bool = True
     is_perceived: bool = True
     renderers: frozenset[str] = frozenset()
+    diffuse_map: str = ""
+    other_colors: dict[str, np.ndarray] = field(default_factory=dict)
     friction: FrictionDescription | None = None
     contact: dict[tuple[str, str], float] = field(default_factory=dict)
     compliance: str | None = None
@@ -302,6 +305,29 @@ class WeldConstraintDescription:
 
 
 @dataclass(frozen=True)
+class TendonDescription:
+    """A tendon along joints of one model: the length a . q + offset has limits.
+
+    Attributes:
+        joints: names of one or two of them.
+        coefficients: a, one for each joint [m/rad or 1, or as the length is measured].
+        offset: [m or rad].
+        lower, upper: limits, may be infinite [m or rad].
+        stiffness: of the limits, may be infinite [N/m or N m/rad].
+        damping: [N s/m or N m s/rad].
+    """
+
+    joints: tuple[str, ...]
+    coefficients: tuple[float, ...]
+    location: SourceLocation
+    offset: float
+    lower: float
+    upper: float
+    stiffness: float
+    damping: float
+
+
+@dataclass(frozen=True)
 class GeometryReference:
     """A collision geometry by its body and its name on it."""
 
@@ -340,6 +366,7 @@ class ModelDescription:
     """A model: one model instance of a plant.
 
     Attributes:
+        loop_joints: those that close loops of the others, without coordinates of their own.
         is_added_first: it comes before the models of its document that are not.
         gravity: that the file asks for, in the world [m/s^2], shape [3]; None if it does not.
     """
@@ -355,6 +382,8 @@ class ModelDescription:
     couplers: list[CouplerDescription] = field(default_factory=list)
     ball_constraints: list[BallConstraintDescription] = field(default_factory=list)
     weld_constraints: list[WeldConstraintDescription] = field(default_factory=list)
+    tendons: list[TendonDescription] = field(default_factory=list)
+    loop_joints: list[JointDescription] = field(default_factory=list)
     filter_groups: list[CollisionFilterGroupDescription] = field(default_factory=list)
     exclusions: list[CollisionExclusionDescription] = field(default_factory=list)
     nested: list[ModelDescription] = field(default_factory=list)
@@ -370,13 +399,19 @@ class ModelDescription:
 
 @dataclass
 class DocumentDescription:
-    """All that one file describes; joints, actuators and frames here are those outside any model."""
+    """All that one file describes; joints, loop joints, actuators and frames here are those outside any model.
+
+    Attributes:
+        depends_on_files: whether it follows from what is in other files, and not only from where they are.
+    """
 
     location: SourceLocation
     models: list[ModelDescription] = field(default_factory=list)
     joints: list[JointDescription] = field(default_factory=list)
     actuators: list[ActuatorDescription] = field(default_factory=list)
     frames: list[FrameDescription] = field(default_factory=list)
+    loop_joints: list[JointDescription] = field(default_factory=list)
+    depends_on_files: bool = False
 
     def all_models(self) -> list[ModelDescription]:
         """Every model of the document, outer ones before the ones nested in them."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 __all__ = [
     "drake_value",
+    "half_space_pose",
+    "in_pieces",
     "make_friction",
-    "mesh_shape",
     "positive",
-    "read_compliance",
-    "read_contact_numbers",
+    "read_contact",
     "read_friction",
     "read_roles",
     "read_texture",
@@ -16,13 +16,16 @@ __all__ = [
 ]
 
 import os
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from merganser.geometry import Mesh
-from merganser.multibody.parsing.description import FrictionDescription, ShapeDescription
-from merganser.multibody.parsing.errors import Diagnostics, ParsingError, located
+from merganser.framework.math import RigidTransform
+from merganser.geometry import HalfSpace
+from merganser.multibody.parsing.description import FrictionDescription, GeometryDescription, ShapeDescription
+from merganser.multibody.parsing.errors import Diagnostics, ParsingError
 from merganser.multibody.parsing.package_map import PackageMap, resolve_uri
 from merganser.multibody.parsing.xml_reader import XmlNode
 
@@ -35,30 +38,7 @@ _CONTACT_NUMBERS = {
     "drake:mesh_resolution_hint": ("hydroelastic", "resolution_hint"),
     "drake:hydroelastic_margin": ("hydroelastic", "margin"),
 }
-_LARGEST_SCALE = 1e30
 _MAY_BE_ZERO = {"drake:hunt_crossley_dissipation", "drake:relaxation_time", "drake:hydroelastic_margin"}
-
-
-def mesh_shape(node: XmlNode, uri: str, scale: np.ndarray, package_map: PackageMap) -> ShapeDescription:
-    """A mesh whose file exists; scale of one or three factors.
-
-    Raises:
-        ParsingError: the file is not there, or a scale factor is zero, too small or too large.
-    """
-    if not uri:
-        raise node.error("the mesh names no file.")
-    factors = tuple(scale.tolist() * (3 // len(scale)))
-    if not all(factors):
-        raise node.error(f"the mesh has scale {scale.tolist()}; factors cannot be zero.")
-    path = resolve_uri(uri, package_map, node.location)
-    if not path.is_file():
-        raise node.error(f"the mesh '{uri}' means '{path}', which is not a file.")
-    kind = "Convex" if node.find("drake:declare_convex") is not None else "Mesh"
-    if max(map(abs, factors)) > _LARGEST_SCALE:
-        raise node.error(f"the mesh has scale {scale.tolist()}, which is too large to compute with.")
-    with located(node.location):
-        Mesh(path, scale3=factors)  # refuses factors that are too small
-    return ShapeDescription(kind, factors, os.path.realpath(path))
 
 
 def positive(node: XmlNode, shape: str, dimensions: dict[str, float]) -> tuple[float, ...]:
@@ -70,10 +50,28 @@ def positive(node: XmlNode, shape: str, dimensions: dict[str, float]) -> tuple[f
 
 
 def round_shape(node: XmlNode, kind: str, dimensions: dict[str, float]) -> ShapeDescription:
-    """A shape with radii and lengths, all of them positive; a sphere without radius is a point."""
+    """A shape with radii and lengths, all of them positive.
+
+    A sphere without radius is a point, and a capsule without length is a sphere.
+    """
     if kind == "Sphere" and dimensions["radius"] == 0.0:
         return ShapeDescription(kind, (0.0,))
+    if kind == "Capsule" and dimensions["length"] == 0.0:
+        return round_shape(node, "Sphere", {"radius": dimensions["radius"]})
     return ShapeDescription(kind, positive(node, kind.lower(), dimensions))
+
+
+def half_space_pose(node: XmlNode, normal: np.ndarray) -> RigidTransform:
+    """Pose of a half space whose outward z axis is a plane's normal, shape [3]."""
+    if not np.any(normal):
+        raise node.error("the plane has normal 0 0 0; it needs a direction.")
+    return HalfSpace.MakePose(normal / np.abs(normal).max(), np.zeros(3))
+
+
+def in_pieces(collision: GeometryDescription, shapes: list[ShapeDescription]) -> list[GeometryDescription]:
+    """A geometry for each of the shapes in place of one; those after the first one get numbers."""
+    names = [collision.name, *(f"{collision.name}_{i}" for i in range(1, len(shapes)))]
+    return [replace(collision, name=name, shape=shape) for name, shape in zip(names, shapes)]
 
 
 def read_roles(visual: XmlNode, diagnostics: Diagnostics) -> dict[str, Any]:
@@ -82,14 +80,17 @@ def read_roles(visual: XmlNode, diagnostics: Diagnostics) -> dict[str, Any]:
     for role in ("illustration", "perception"):
         properties = visual.find_or_empty(f"drake:{role}_properties")
         enabled.append(properties.parse_bool(properties.attributes.get("enabled", "true")))
-    if not any(enabled):
+    if not any(enabled) and visual.tag == "visual":  # and no <drake:visual>, which nobody else reads
         diagnostics.warn(visual.location, f"{visual.describe()} is neither for people nor for cameras: it is left out.")
     renderers = set()
     for node in visual.find_all("drake:accepting_renderer"):
         name = node.attributes.get("name") or node.text
         if not name:
             raise node.error("<drake:accepting_renderer> names no renderer.")
-        renderers.add(name)
+        if enabled[1]:
+            renderers.add(name)
+        else:
+            diagnostics.warn(node.location, f"<{node.tag}> has no effect: cameras do not see {visual.describe()}.")
     return {"is_illustrated": enabled[0], "is_perceived": enabled[1], "renderers": frozenset(renderers)}
 
 
@@ -106,24 +107,51 @@ def read_texture(node: XmlNode, what: str, uri: str, package_map: PackageMap, di
     return os.path.realpath(path)
 
 
-def drake_value(node: XmlNode) -> float:
+def drake_value(node: XmlNode, allow_infinite: bool = False) -> float:
     """The number of a `drake:` element: in attribute `value` (URDF) or as text (SDF)."""
-    return node.float_attribute("value") if "value" in node.attributes else node.float_text()
+    if "value" not in node.attributes:
+        return node.float_text(allow_infinite)
+    what = f"Attribute 'value' of {node.describe()}"
+    return float(node.numbers(node.attributes["value"], 1, what, allow_infinite)[0])
 
 
-def read_contact_numbers(properties: XmlNode) -> dict[tuple[str, str], float]:
-    """The numbers below <drake:proximity_properties>, by (group, name)."""
+def read_contact(
+    collision: XmlNode, diagnostics: Diagnostics, read_other_friction: Callable[[XmlNode], FrictionDescription | None]
+) -> dict[str, Any]:
+    """Arguments `friction`, `contact` and `compliance` of GeometryDescription.
+
+    Args:
+        collision: the <collision>.
+        diagnostics: gets warnings.
+        read_other_friction: reads the coefficients of a <collision> that has none among Drake's properties.
+    """
+    properties = collision.find_or_empty("drake:proximity_properties")
+    return {
+        "friction": read_friction(properties, "drake:mu_static", "drake:mu_dynamic")
+        or read_other_friction(collision)
+        or FrictionDescription(),
+        "contact": _read_contact_numbers(properties, diagnostics),
+        "compliance": _read_compliance(properties),
+    }
+
+
+def _read_contact_numbers(properties: XmlNode, diagnostics: Diagnostics) -> dict[tuple[str, str], float]:
+    """The numbers below <drake:proximity_properties>, by (group, name); a rigid geometry has no modulus."""
     numbers: dict[tuple[str, str], float] = {}
+    is_rigid = properties.find("drake:rigid_hydroelastic") is not None
     for child in properties.children:
         if child.tag in _CONTACT_NUMBERS:
             value = drake_value(child)
             if value < 0 or (value == 0 and child.tag not in _MAY_BE_ZERO):
                 raise child.error(f"<{child.tag}> is {value:g}; it has to be positive.")
+            if is_rigid and child.tag == "drake:hydroelastic_modulus":
+                diagnostics.warn(child.location, f"<{child.tag}> has no effect: the geometry is rigid.")
+                continue
             numbers[_CONTACT_NUMBERS[child.tag]] = value
     return numbers
 
 
-def read_compliance(properties: XmlNode) -> str | None:
+def _read_compliance(properties: XmlNode) -> str | None:
     """ "rigid", "compliant" or None for hydroelastic contact."""
     rigid, compliant = (properties.find(f"drake:{kind}_hydroelastic") for kind in ("rigid", "compliant"))
     if rigid is not None and compliant is not None:
@@ -131,11 +159,11 @@ def read_compliance(properties: XmlNode) -> str | None:
     return "rigid" if rigid is not None else "compliant" if compliant is not None else None
 
 
-def read_friction(properties: XmlNode) -> FrictionDescription | None:
-    """Coulomb coefficients below <drake:proximity_properties>; one of them stands for both."""
-    static, dynamic = (properties.find(f"drake:mu_{kind}") for kind in ("static", "dynamic"))
-    given = [drake_value(node) for node in (static, dynamic) if node is not None]
-    return make_friction(properties, given[0], given[-1]) if given else None
+def read_friction(node: XmlNode, static: str, dynamic: str) -> FrictionDescription | None:
+    """Coulomb coefficients in children of these tags; one of them stands for both."""
+    children = (node.find(static), node.find(dynamic))
+    given = [drake_value(child) for child in children if child is not None]
+    return make_friction(node, given[0], given[-1]) if given else None
 
 
 def make_friction(node: XmlNode, mu_static: float, mu_dynamic: float) -> FrictionDescription:

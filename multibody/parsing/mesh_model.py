@@ -1,4 +1,4 @@
-"""A model that is one body with the shape of a mesh: what a Wavefront .obj file means to the parser."""
+"""A model that is one body with the shape of a mesh: what a mesh file means to the parser."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def read_mesh_model(path: Path, name: str = "") -> DocumentDescription:
     """Describes a body of water with the shape of a mesh, which is its visual and its collision geometry.
 
     Args:
-        path: an .obj file of a closed surface, with lengths in metres.
-        name: of the body and its model; by default that of the last named object (`o name`) in the file, or else the
-            name of the file without its ending.
+        path: a file of a closed surface or a volume, with lengths in metres.
+        name: of the body and its model; by default that of the last named object (`o name`) in an .obj file, or else
+            the name of the file without its ending.
 
     Raises:
         ParsingError: the file is no such mesh, or its triangles enclose no positive volume.
@@ -48,6 +48,8 @@ def read_mesh_model(path: Path, name: str = "") -> DocumentDescription:
 
 def _object_name(path: Path) -> str:
     """The name of the last object in a Wavefront file, empty if there is none."""
+    if path.suffix.lower() != ".obj":
+        return ""
     named = [line.split(maxsplit=1) for line in path.read_text(errors="replace").splitlines() if line.startswith("o ")]
     names = [words[1].strip() for words in named if len(words) == 2]
     return names[-1] if names else ""

@@ -14,6 +14,7 @@ from merganser.multibody.parsing.collision_filter_groups import CollisionFilterG
 from merganser.multibody.parsing.description import DocumentDescription, ModelDescription
 from merganser.multibody.parsing.errors import Diagnostics, ParsingError, SourceLocation, located
 from merganser.multibody.parsing.kept_documents import Reading, keep, kept
+from merganser.multibody.parsing.loops import open_loops
 from merganser.multibody.parsing.mesh_model import read_mesh_model
 from merganser.multibody.parsing.model_directives import (
     LoadModelDirectives,
@@ -37,7 +38,7 @@ def _read_mjcf(root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics)
 
 _MJCF = "xml"
 _READERS = {"urdf": read_urdf, "sdf": read_sdf, _MJCF: _read_mjcf}
-_MESH = "obj"
+_MESHES = ("obj", "stl", "dae", "gltf", "glb", "vtk")
 _DIRECTIVES = "dmd.yaml"
 
 
@@ -47,7 +48,7 @@ class Parser:
     A URDF, SDF or MJCF (`.xml`) file is read and checked as a whole before the plant is touched: if an `AddModels` call
     raises an error about the file, the plant is as it was. If a model directive fails, what those before it have added
     stays.
-    An .obj file is a model with one body, of water, in the shape of the mesh.
+    A mesh file (`.obj`, `.stl`, `.dae`, `.gltf`, `.glb`, `.vtk`) is a model with one body, of water, in its shape.
     What a file says but the plant does not honour is logged as a warning to the logger
     `merganser.multibody.parsing`, or raised if parsing is strict.
 
@@ -156,7 +157,7 @@ class Parser:
         """Adds all models of a file, of an address, or of a string.
 
         Args:
-            file_name: path of a `.urdf`, `.sdf`, `.xml`, `.obj` or `.dmd.yaml` file.
+            file_name: path of a `.urdf`, `.sdf`, `.xml` or `.dmd.yaml` file, or of a mesh file.
             url: `package://`, `model://` or `file://` address of such a file.
             file_contents: the document itself.
             file_type: its format, `urdf`, `sdf`, `xml` (MJCF) or `dmd.yaml`.
@@ -206,7 +207,7 @@ class Parser:
         file_type = file_type.lower().removeprefix(".")
         if file_type == _DIRECTIVES:
             return self._process(LoadModelDirectivesFromString(data), file)
-        if file_type == _MESH:
+        if file_type in _MESHES:
             raise ParsingError(SourceLocation(file), "a mesh cannot be given as a string; write it to a file.")
         document = self._read(data, file, file_type)
         return self._add_document(document, self._choose_instance_names(document))
@@ -239,7 +240,7 @@ class Parser:
     def _read_file(self, path: Path, name_of_mesh: str = "") -> DocumentDescription:
         file_type, location = _file_type(path), SourceLocation(str(path))
         self._check_not_finalized(str(path))
-        if file_type == _MESH:
+        if file_type in _MESHES:
             return read_mesh_model(path, name_of_mesh)
         if file_type not in _READERS:
             raise ParsingError(location, _unsupported(path.suffix))
@@ -261,8 +262,10 @@ class Parser:
         resolved.clear()
         root = read_xml(reading.data, reading.file)
         document = _READERS[reading.file_type](root, self._package_map, self._diagnostics)
+        if reading.file_type != _MJCF:  # where bodies are in trees
+            open_loops(document, self._diagnostics)
         check_document(document)
-        depends_on_files = reading.file_type == _MJCF and resolved  # whose contents give masses
+        depends_on_files = document.depends_on_files or (reading.file_type == _MJCF and resolved)
         if len(warnings) == num_warnings and not depends_on_files:
             keep(reading, root, resolved, document)
         return document
@@ -345,5 +348,5 @@ def _file_type(path: Path) -> str:
 
 
 def _unsupported(file_type: str) -> str:
-    known = ", ".join(f".{name}" for name in (*_READERS, _MESH, _DIRECTIVES))
+    known = ", ".join(f".{name}" for name in (*_READERS, *_MESHES, _DIRECTIVES))
     return f"file type '{file_type or '(none)'}' is not supported; the parser reads {known}."

@@ -8,36 +8,45 @@ from __future__ import annotations
 
 __all__ = ["read_sdf"]
 
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
-from merganser.multibody.parsing.constraint_reader import read_ball_constraint, read_mimic, usable_couplers
+from merganser.multibody.parsing.constraint_reader import (
+    read_ball_constraint,
+    read_mimic,
+    read_sdf_mimic,
+    read_tendons,
+    usable_couplers,
+)
 from merganser.multibody.parsing.description import (
     BodyReference,
+    CouplerDescription,
     DocumentDescription,
     FrameDescription,
     JointDescription,
     LinkDescription,
     ModelDescription,
 )
-from merganser.multibody.parsing.drake_tags import warn_about_unknown_tags
 from merganser.multibody.parsing.errors import Diagnostics, ParsingError
 from merganser.multibody.parsing.force_element_reader import read_bushing, read_spring_damper
-from merganser.multibody.parsing.inertia import make_inertia
 from merganser.multibody.parsing.joint_reader import read_filter_groups
+from merganser.multibody.parsing.mesh_reader import MeshReader
 from merganser.multibody.parsing.package_map import PackageMap
-from merganser.multibody.parsing.sdf_geometry import SdfGeometryReader, link_pose
+from merganser.multibody.parsing.sdf_geometry import SdfGeometryReader
 from merganser.multibody.parsing.sdf_include import expand_includes, root_element
+from merganser.multibody.parsing.sdf_inertia import read_inertial
 from merganser.multibody.parsing.sdf_joint import frame_reference, read_actuator, read_joint
 from merganser.multibody.parsing.sdf_scope import SdfScope, build_scope
-from merganser.multibody.parsing.urdf_in_sdf import IncludedRobot, read_included_robot
+from merganser.multibody.parsing.urdf_in_sdf import (
+    MERGED_ROBOT,
+    IncludedRobot,
+    IncludedRobotPart,
+    read_included_robot,
+    read_merged_robot,
+)
+from merganser.multibody.parsing.vocabulary import report_unused
 from merganser.multibody.parsing.xml_reader import XmlNode
-from merganser.multibody.tree import SpatialInertia
-
-# SDF gives a link without numbers the mass of 1 kg and unit moments of inertia.
-_DEFAULT_MASS = 1.0
-_DEFAULT_MOMENTS = {"ixx": 1.0, "iyy": 1.0, "izz": 1.0, "ixy": 0.0, "ixz": 0.0, "iyz": 0.0}
-# These change the motion of the model, so leaving them out is worth a warning.
-_UNSUPPORTED = ("gripper",)
 
 
 def read_sdf(root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics) -> DocumentDescription:
@@ -65,8 +74,8 @@ class _DocumentReader:
     """Reads the elements of all models of a document."""
 
     def __init__(self, package_map: PackageMap, diagnostics: Diagnostics):
-        self._package_map = package_map
-        self._geometry = SdfGeometryReader(package_map, diagnostics)
+        self._meshes = MeshReader(package_map)
+        self._geometry = SdfGeometryReader(self._meshes, diagnostics)
         self._diagnostics = diagnostics
 
     def read(self, world: SdfScope) -> DocumentDescription:
@@ -81,15 +90,18 @@ class _DocumentReader:
             document.joints.append(joint)
             document.actuators += [] if actuator is None else [actuator]
         document.frames = [_read_frame(node, world) for node in world.node.find_all("frame")]
-        warn_about_unknown_tags(world.node, self._diagnostics)
+        document.depends_on_files = self._meshes.has_read_files
+        report_unused(world.node, self._diagnostics)
         return document
 
     def _read_model(self, scope: SdfScope) -> ModelDescription:
         node = scope.node
         if isinstance(node, IncludedRobot):
-            return read_included_robot(scope, self._package_map, self._diagnostics)
+            return read_included_robot(scope, self._meshes, self._diagnostics)
         model = ModelDescription(scope.name, node.location)
         model.nested = [self._read_model(nested) for nested in scope.nested.values()]
+        robots = [child for child in node.find_all(MERGED_ROBOT) if isinstance(child, IncludedRobot)]
+        node = replace(node, children=[child for child in node.children if not isinstance(child, IncludedRobotPart)])
         canonical = scope.body_of(scope.root_frame, node)
         model.links = [self._read_link(link, scope) for link in node.find_all("link")]
         X_BM = scope.X_MB(canonical, node).inverse()
@@ -111,9 +123,9 @@ class _DocumentReader:
             for spring in node.find_all("drake:linear_spring_damper")
         ]
         couplers = (
-            read_mimic(mimic, scope.name, joint_node.attributes["name"])
+            coupler
             for joint_node in node.find_all("joint", "drake:joint")
-            for mimic in joint_node.find_all("drake:mimic")
+            for coupler in _read_mimics(joint_node, scope.name)
         )
         model.couplers = usable_couplers(couplers, model.joints, self._diagnostics)
         model.ball_constraints = [
@@ -122,11 +134,10 @@ class _DocumentReader:
             )
             for constraint in node.find_all("drake:ball_constraint")
         ]
+        model.tendons = read_tendons(node, model.joints, self._diagnostics)
         model.filter_groups = read_filter_groups(node)
-        for unsupported in node.find_all(*_UNSUPPORTED):
-            self._diagnostics.warn(
-                unsupported.location, f"<{unsupported.tag}> is not supported; it has no effect."
-            )
+        for robot in robots:
+            read_merged_robot(robot, scope, model, self._meshes, self._diagnostics)
         if scope.is_static:
             _weld_to_world(model)
         return model
@@ -138,7 +149,7 @@ class _DocumentReader:
                 self._diagnostics.warn(node.location, f"<{tag}> of link '{name}' has no effect.")
         return LinkDescription(
             name,
-            _read_inertial(node, name, scope, self._diagnostics),
+            read_inertial(node, name, scope, self._geometry, self._diagnostics),
             node.location,
             self._geometry.read_visuals(node, scope),
             self._geometry.read_collisions(node, scope),
@@ -146,16 +157,16 @@ class _DocumentReader:
         )
 
 
-def _read_inertial(link: XmlNode, name: str, scope: SdfScope, diagnostics: Diagnostics) -> SpatialInertia:
-    node = link.find_or_empty("inertial")
-    if node.parse_bool(node.attributes.get("auto", "false")):
-        raise node.error(
-            f"link '{name}' asks for an automatic inertia, which is not supported; give numbers."
-        )
-    inertia = node.find_or_empty("inertia")
-    mass = node.float_child("mass", _DEFAULT_MASS)
-    moments = {key: inertia.float_child(key, default) for key, default in _DEFAULT_MOMENTS.items()}
-    return make_inertia(node, name, mass, link_pose(node, link, scope), moments, diagnostics)
+def _read_mimics(joint: XmlNode, model: str) -> Iterator[CouplerDescription]:
+    """What a joint mimics, by <drake:mimic>, or by the <mimic> of SDFormat in its axis."""
+    name = joint.attributes["name"]
+    own = list(joint.find_all("drake:mimic"))
+    for node in own:
+        yield read_mimic(node, model, name)
+    for axis in joint.find_all("axis"):
+        for node in axis.find_all("mimic"):
+            if not own:  # by which models say the same for Drake
+                yield read_sdf_mimic(node, model, name)
 
 
 def _read_frame(node: XmlNode, scope: SdfScope) -> FrameDescription:

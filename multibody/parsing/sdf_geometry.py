@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-__all__ = ["SdfGeometryReader"]
+__all__ = ["SdfGeometryReader", "link_pose"]
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from merganser.framework.math import RigidTransform
-from merganser.geometry import HalfSpace
 from merganser.multibody.parsing.description import (
     BodyReference,
     FrictionDescription,
@@ -18,105 +19,112 @@ from merganser.multibody.parsing.description import (
 )
 from merganser.multibody.parsing.errors import Diagnostics
 from merganser.multibody.parsing.geometry_reader import (
+    half_space_pose,
+    in_pieces,
     make_friction,
-    mesh_shape,
     positive,
-    read_compliance,
-    read_contact_numbers,
-    read_friction,
+    read_contact,
     read_roles,
     read_texture,
     round_shape,
 )
-from merganser.multibody.parsing.package_map import PackageMap
+from merganser.multibody.parsing.mesh_reader import MeshReader
 from merganser.multibody.parsing.sdf_scope import SdfScope, read_pose
 from merganser.multibody.parsing.xml_reader import XmlNode
 
 _SHAPE_TAGS = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "plane", "mesh", "empty")
+_WITHOUT_COUNTERPART = ("cone", "polyline", "heightmap", "image")
+# What SDF gives a shape that does not say its size [m].
+_DEFAULT_SIZES = {
+    "sphere": {"radius": 1.0}, "cylinder": {"radius": 1.0, "length": 1.0}, "capsule": {"radius": 0.5, "length": 1.0}
+}  # fmt: skip
+_COLORS = ("ambient", "specular", "emissive")
+# Elements that are called so in a <visual>, too.
+_KEEP_THEIR_PREFIX = (
+    "drake:perception_properties", "drake:illustration_properties", "drake:accepting_renderer", "drake:diffuse_map",
+    "drake:declare_convex",
+)  # fmt: skip
 
 
 @dataclass
 class SdfGeometryReader:
     """Reads the geometries of the links of one SDF document."""
 
-    package_map: PackageMap
+    meshes: MeshReader
     diagnostics: Diagnostics
 
     def read_visuals(self, link: XmlNode, scope: SdfScope) -> list[GeometryDescription]:
-        """The <visual> elements of a link, without those of empty geometry."""
+        """The <visual> and <drake:visual> elements of a link, without those of empty geometry."""
         visuals = []
-        for node, name in _named(link, "visual"):
-            shape, X_SG = self._read_shape(node.require("geometry"))
+        for node, name in _named(link, (*link.find_all("visual"), *map(_as_visual, link.find_all("drake:visual")))):
+            shape, X_SG = self.read_shape(node.require("geometry"))
             if shape is None:
                 continue
             roles = read_roles(node, self.diagnostics)
             X_BG = link_pose(node, link, scope) @ X_SG
-            rgba, texture = _read_diffuse(node.find("material")), self._read_texture(node, name)
+            look = self._read_look(node.find_or_empty("material"), name)
             if roles["is_illustrated"] or roles["is_perceived"]:
-                visuals.append(
-                    GeometryDescription(name, X_BG, shape, node.location, rgba=rgba, diffuse_map=texture, **roles)
-                )
+                visuals.append(GeometryDescription(name, X_BG, shape, node.location, **look, **roles))
         return visuals
 
     def read_collisions(self, link: XmlNode, scope: SdfScope) -> list[GeometryDescription]:
         """The <collision> elements of a link, without those of empty geometry."""
         collisions = []
-        for node, name in _named(link, "collision"):
-            shape, X_SG = self._read_shape(node.require("geometry"))
+        for node, name in _named(link, link.find_all("collision")):
+            shape, X_SG = self.read_shape(node.require("geometry"))
             if shape is None:
                 continue
-            properties = node.find_or_empty("drake:proximity_properties")
-            collisions.append(
-                GeometryDescription(
-                    name,
-                    link_pose(node, link, scope) @ X_SG,
-                    shape,
-                    node.location,
-                    friction=read_friction(properties) or _read_ode_friction(node),
-                    contact=read_contact_numbers(properties),
-                    compliance=read_compliance(properties),
-                )
-            )
+            contact = read_contact(node, self.diagnostics, _read_ode_friction)
+            X_LG = link_pose(node, link, scope) @ X_SG
+            collision = GeometryDescription(name, X_LG, shape, node.location, **contact)
+            mesh = node.require("geometry").find("mesh")
+            collisions += in_pieces(collision, [shape] if mesh is None else self.meshes.pieces(mesh, shape))
         return collisions
 
-    def _read_texture(self, visual: XmlNode, name: str) -> str:
-        """The path of a <drake:diffuse_map>; empty if there is none."""
-        node = visual.find_or_empty("material").find("drake:diffuse_map")
-        if node is None:
-            return ""
-        return read_texture(node, f"visual '{name}'", node.text, self.package_map, self.diagnostics)
+    def _read_look(self, material: XmlNode, visual: str) -> dict[str, Any]:
+        """Arguments `rgba`, `other_colors` and `diffuse_map` of GeometryDescription."""
+        texture = material.find("drake:diffuse_map") or _albedo_map(material)
+        path = ""
+        if texture is not None and texture.text:
+            path = read_texture(
+                texture, f"visual '{visual}'", texture.text, self.meshes.package_map, self.diagnostics
+            )
+        others = {name: color for name in _COLORS if (color := _read_color(material, name)) is not None}
+        return {"rgba": _read_color(material, "diffuse"), "other_colors": others, "diffuse_map": path}
 
-    def _read_shape(self, geometry: XmlNode) -> tuple[ShapeDescription | None, RigidTransform]:
-        """The shape inside <geometry>, and the pose of its own frame in the element's frame."""
+    def read_shape(self, geometry: XmlNode) -> tuple[ShapeDescription | None, RigidTransform]:
+        """The shape inside <geometry>, if it has a counterpart, and the pose of its frame in the element's."""
         node = next((n for n in geometry.children if n.tag.removeprefix("drake:") in _SHAPE_TAGS), None)
         if node is None:
-            found = ", ".join(f"<{child.tag}>" for child in geometry.children) or "nothing"
-            raise geometry.error(f"<geometry> holds {found}; expected one of {', '.join(_SHAPE_TAGS)}.")
+            self._tell_what_is_left_out(geometry)
+            return None, RigidTransform()
         identity = RigidTransform()
         match node.tag.removeprefix("drake:"):
             case "box":
-                size = node.require("size").vector_text(3)
-                return ShapeDescription("Box", positive(node, "box", dict(zip("xyz", size)))), identity
-            case "sphere":
-                return _round(node, "Sphere", "radius"), identity
-            case "cylinder":
-                return _round(node, "Cylinder", "radius", "length"), identity
-            case "capsule":
-                return _round(node, "Capsule", "radius", "length"), identity
+                size = node.find_or_empty("size")
+                sides = size.vector_text(3) if size.text else np.ones(3)
+                return ShapeDescription("Box", positive(node, "box", dict(zip("xyz", sides)))), identity
+            case "sphere" | "cylinder" | "capsule" as tag:
+                sizes = {name: node.float_child(name, default) for name, default in _DEFAULT_SIZES[tag].items()}
+                return round_shape(node, tag.capitalize(), sizes), identity
             case "ellipsoid":
                 return _ellipsoid(node), identity
             case "plane":
-                return ShapeDescription("HalfSpace"), _plane_pose(node)
+                normal = node.find_or_empty("normal")
+                direction = normal.vector_text(3) if normal.text else np.array([0.0, 0.0, 1.0])
+                return ShapeDescription("HalfSpace"), half_space_pose(node, direction)
             case "mesh":
-                return self._mesh(node), identity
+                scale = node.find_or_empty("scale")
+                factors = scale.vector_text(3) if scale.text else np.ones(3)
+                return self.meshes.read(node, node.require("uri").text, factors), identity
         return None, identity
 
-    def _mesh(self, node: XmlNode) -> ShapeDescription:
-        for submesh in node.find_all("submesh"):
-            self.diagnostics.warn(submesh.location, "<submesh> is not supported: the whole mesh is used.")
-        scale = node.find("scale")
-        factors = np.ones(3) if scale is None else scale.vector_text(3)
-        return mesh_shape(node, node.require("uri").text, factors, self.package_map)
+    def _tell_what_is_left_out(self, geometry: XmlNode) -> None:
+        """Tells what becomes of a <geometry> without a shape that is known."""
+        found = ", ".join(f"<{child.tag}>" for child in geometry.children) or "nothing"
+        if not any(child.tag in _WITHOUT_COUNTERPART for child in geometry.children):
+            raise geometry.error(f"<geometry> holds {found}; expected one of {', '.join(_SHAPE_TAGS)}.")
+        self.diagnostics.warn(geometry.location, f"a geometry of {found} is left out; it has no counterpart.")
 
 
 def link_pose(node: XmlNode, link: XmlNode, scope: SdfScope) -> RigidTransform:
@@ -129,50 +137,52 @@ def link_pose(node: XmlNode, link: XmlNode, scope: SdfScope) -> RigidTransform:
     return X_ML.inverse() @ scope.X_MF(relative_to, node) @ read_pose(pose)
 
 
-def _named(link: XmlNode, role: str) -> list[tuple[XmlNode, str]]:
-    """Elements of a role and their names, which are unique in the link."""
+def _as_visual(node: XmlNode) -> XmlNode:
+    """A <drake:visual>, which only Drake reads, as a <visual>; its tag stays."""
+
+    def without_prefix(node: XmlNode) -> XmlNode:
+        tag = node.tag if node.tag in _KEEP_THEIR_PREFIX else node.tag.removeprefix("drake:")
+        return replace(node, tag=tag, children=list(map(without_prefix, node.children)))
+
+    return replace(without_prefix(node), tag=node.tag)
+
+
+def _named(link: XmlNode, nodes: Iterable[XmlNode]) -> list[tuple[XmlNode, str]]:
+    """Elements and their names, which are unique in the link."""
     found: dict[str, XmlNode] = {}
-    for node in link.find_all(role):
+    for node in nodes:
         name = node.require_attribute("name")
         if name in found:
-            raise node.error(f"{link.describe()} already has a {role} '{name}' at {found[name].location}.")
+            raise node.error(f"{link.describe()} already has a {node.tag} '{name}' at {found[name].location}.")
         found[name] = node
     return [(node, name) for name, node in found.items()]
 
 
-def _round(node: XmlNode, kind: str, *names: str) -> ShapeDescription:
-    dimensions = {name: node.float_child(name) for name in names}
-    return round_shape(node, kind, dimensions)
-
-
 def _ellipsoid(node: XmlNode) -> ShapeDescription:
     """The radii are in <radii> (SDF) or in <a>, <b>, <c> (Drake)."""
-    radii = node.find("radii")
-    values = radii.vector_text(3) if radii is not None else [node.float_child(name) for name in "abc"]
+    radii = node.find_or_empty("radii")
+    values = radii.vector_text(3) if radii.text else [node.float_child(name, 1.0) for name in "abc"]
     return ShapeDescription("Ellipsoid", positive(node, "ellipsoid", dict(zip("abc", values))))
 
 
-def _plane_pose(node: XmlNode) -> RigidTransform:
-    """Pose of a half space whose outward z axis is the plane's normal."""
-    normal = node.find("normal")
-    direction = np.array([0.0, 0.0, 1.0]) if normal is None else normal.vector_text(3)
-    if not np.any(direction):
-        raise node.error("the plane has normal 0 0 0; it needs a direction.")
-    return HalfSpace.MakePose(direction, np.zeros(3))
-
-
-def _read_diffuse(material: XmlNode | None) -> np.ndarray | None:
-    """The diffuse colour [r, g, b, a] of a <material>, or None if it gives none."""
-    diffuse = None if material is None else material.find("diffuse")
-    if diffuse is None:
+def _read_color(material: XmlNode, name: str) -> np.ndarray | None:
+    """A colour [r, g, b, a] of a <material>, or None if it does not give it."""
+    node = material.find(name)
+    if node is None:
         return None
-    if not diffuse.text:
+    if not node.text:
         return np.array([0.0, 0.0, 0.0, 1.0])  # the default of SDF
-    values = diffuse.vector_text((3, 4))
-    rgba = np.append(values, 1.0)[:4]
+    rgba = np.append(node.vector_text((3, 4)), 1.0)[:4]
     if rgba.min() < 0 or rgba.max() > 1:
-        raise diffuse.error(f"the diffuse colour is {rgba.tolist()}; each value has to be in [0, 1].")
+        raise node.error(f"the {name} colour is {rgba.tolist()}; each value has to be in [0, 1].")
     return rgba
+
+
+def _albedo_map(material: XmlNode) -> XmlNode | None:
+    """The texture of a physical material."""
+    pbr = material.find_or_empty("pbr")
+    workflows = (pbr.find_or_empty(kind) for kind in ("metal", "specular"))
+    return next((found for flow in workflows if (found := flow.find("albedo_map")) is not None), None)
 
 
 def _read_ode_friction(collision: XmlNode) -> FrictionDescription:

@@ -11,7 +11,8 @@ from merganser.multibody.parsing.errors import located
 from merganser.multibody.parsing.package_map import PackageMap, resolve_uri
 from merganser.multibody.parsing.sdf_merge import merged_elements
 from merganser.multibody.parsing.sdf_scope import MODEL_FRAME, WORLD_FRAME
-from merganser.multibody.parsing.urdf_in_sdf import included_robot
+from merganser.multibody.parsing.sdf_versions import modernized
+from merganser.multibody.parsing.urdf_in_sdf import MERGED_ROBOT, IncludedRobot, included_robot
 from merganser.multibody.parsing.xml_reader import XmlNode, read_xml
 
 _CONFIG = "model.config"  # which of the files of a folder is the model, by version of SDF
@@ -34,7 +35,7 @@ def root_element(root: XmlNode) -> XmlNode:
         raise root.error(
             f"<sdf> holds {len(elements)} models or worlds, expected one. Put several models into a <world>."
         )
-    return elements[0]
+    return modernized(elements[0], version)
 
 
 def expand_includes(node: XmlNode, package_map: PackageMap, files: tuple[Path, ...]) -> XmlNode:
@@ -48,18 +49,21 @@ def expand_includes(node: XmlNode, package_map: PackageMap, files: tuple[Path, .
     Raises:
         ParsingError: an included file is missing, is not one SDF or URDF model, or includes itself.
     """
-    children = []
+    children, robots = [], []
     for child in node.children:
         if child.tag == "include":
             model = _included_model(child, package_map, files)
             is_merged = child.parse_bool(child.attributes.get("merge", "false"))
             frame = WORLD_FRAME if node.tag == "world" else MODEL_FRAME
-            children += merged_elements(model, frame) if is_merged else [model]
+            if is_merged and isinstance(model, IncludedRobot):
+                robots += [*merged_elements(model, frame), replace(model, tag=MERGED_ROBOT, children=[])]
+            else:
+                children += merged_elements(model, frame) if is_merged else [model]
         elif child.tag == "model":
             children.append(expand_includes(child, package_map, files))
         else:
             children.append(child)
-    return replace(node, children=children)
+    return replace(node, children=children + robots)  # links of the model itself come first
 
 
 def _included_model(include: XmlNode, package_map: PackageMap, files: tuple[Path, ...]) -> XmlNode:

@@ -232,14 +232,9 @@ def _negative_is_infinite(limit: float) -> float:
 def _check_unsupported(
     node: XmlNode, axis: XmlNode, dynamics: XmlNode, joint: str, diagnostics: Diagnostics
 ) -> None:
-    """Warns about friction and mimicry, and springs of some joints, which have no effect."""
+    """Warns about friction, and springs of some joints, which have no effect."""
     type_name = node.require_attribute("type")
     if type_name not in _TYPES_WITH_SPRING and dynamics.float_child("spring_stiffness", 0.0):
         diagnostics.warn(dynamics.location, f"{type_name} joint '{joint}' has a spring; it has no effect.")
     if dynamics.float_child("friction", 0.0):
         diagnostics.warn(dynamics.location, f"joint '{joint}' has dry friction; it has no effect.")
-    mimic = axis.find("mimic")
-    if mimic is not None:
-        diagnostics.warn(
-            mimic.location, f"<mimic> of joint '{joint}' has no effect, it moves freely; use <drake:mimic>."
-        )

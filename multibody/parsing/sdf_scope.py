@@ -214,9 +214,10 @@ def read_pose(node: XmlNode | None) -> RigidTransform:
     node.expect_one_of(rotation_format, ("euler_rpy", "quat_xyzw"), "rotation_format")
     if rotation_format == "quat_xyzw":
         x, y, z, *q_xyzw = node.vector_text(7)
-        if abs(np.linalg.norm(q_xyzw) - 1) > 1e-3:
-            raise node.error(f"the quaternion {q_xyzw} does not have length 1.")
-        wxyz = np.array([q_xyzw[3], *q_xyzw[:3]]) / np.linalg.norm(q_xyzw)
+        length = float(np.linalg.norm(q_xyzw))
+        if not 1e-8 < length < np.inf:
+            raise node.error(f"the quaternion {node.text.split()[3:]} has no direction; its length has to be 1.")
+        wxyz = np.array([q_xyzw[3], *q_xyzw[:3]]) / length
         return RigidTransform(Quaternion(wxyz), np.array([x, y, z]))
     values = node.vector_text(6)
     angles = (

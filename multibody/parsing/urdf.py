@@ -6,16 +6,24 @@ the child link's frame, so poses need no resolving. The link name `world` means 
 
 from __future__ import annotations
 
-__all__ = ["read_robot", "read_urdf"]
+__all__ = ["read_robot", "read_urdf", "without_ignored"]
 
+from dataclasses import replace
 from math import inf
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from merganser.framework.core.errors import nearest_names
 from merganser.framework.math import RigidTransform
 from merganser.multibody.parsing.actuator_reader import read_controller_gains, read_rotor
-from merganser.multibody.parsing.constraint_reader import read_ball_constraint, read_mimic, usable_couplers
+from merganser.multibody.parsing.constraint_reader import (
+    read_ball_constraint,
+    read_mimic,
+    read_tendons,
+    usable_couplers,
+)
 from merganser.multibody.parsing.description import (
     ActuatorDescription,
     BodyReference,
@@ -26,7 +34,6 @@ from merganser.multibody.parsing.description import (
     LinkDescription,
     ModelDescription,
 )
-from merganser.multibody.parsing.drake_tags import warn_about_unknown_tags
 from merganser.multibody.parsing.errors import Diagnostics
 from merganser.multibody.parsing.force_element_reader import read_bushing, read_spring_damper
 from merganser.multibody.parsing.inertia import make_inertia
@@ -39,16 +46,17 @@ from merganser.multibody.parsing.joint_reader import (
     read_path,
     unit_axis,
 )
+from merganser.multibody.parsing.mesh_reader import MeshReader
 from merganser.multibody.parsing.package_map import PackageMap
 from merganser.multibody.parsing.urdf_geometry import UrdfGeometryReader, read_origin
+from merganser.multibody.parsing.vocabulary import report_unused
 from merganser.multibody.parsing.xml_reader import XmlNode
 from merganser.multibody.tree import SpatialInertia
 
 _STANDARD_TYPES = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed"}
 _DRAKE_TYPES = ("ball", "universal", "screw", "curvilinear")  # these stand in a <drake:joint>, planar in either
 _MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
-# These change the motion of the model, so leaving them out is worth a warning.
-_UNSUPPORTED = ("loop_joint",)
+_LOOP_TYPES = {**_STANDARD_TYPES, "ball": "ball", "universal": "universal"}
 
 
 def read_urdf(root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics) -> DocumentDescription:
@@ -64,21 +72,37 @@ def read_urdf(root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics) 
     """
     if root.tag != "robot":
         raise root.error(f"a URDF document starts with <robot>, not with <{root.tag}>.")
-    model = read_robot(root, root.require_attribute("name"), package_map, diagnostics)
-    return DocumentDescription(root.location, [model])
+    meshes = MeshReader(package_map)
+    model = read_robot(root, _name_of(root, diagnostics), meshes, diagnostics)
+    report_unused(root, diagnostics)
+    return DocumentDescription(root.location, [model], depends_on_files=meshes.has_read_files)
 
 
-def read_robot(robot: XmlNode, name: str, package_map: PackageMap, diagnostics: Diagnostics) -> ModelDescription:
+def read_robot(robot: XmlNode, name: str, meshes: MeshReader, diagnostics: Diagnostics) -> ModelDescription:
     """Describes a <robot> under another, perhaps scoped, name; raises as read_urdf() does."""
-    return _RobotReader(name, package_map, diagnostics).read(robot)
+    return _RobotReader(name, meshes, diagnostics).read(without_ignored(robot))
+
+
+def without_ignored(robot: XmlNode) -> XmlNode:
+    """A <robot> without the elements that Drake is to ignore."""
+    return replace(robot, children=[c for c in robot.children if c.attributes.get("drake_ignore") != "true"])
+
+
+def _name_of(robot: XmlNode, diagnostics: Diagnostics) -> str:
+    """The name of a robot; if it has none, that of its file."""
+    if robot.attributes.get("name", "").strip() or robot.location.folder is None:
+        return robot.require_attribute("name")
+    name = Path(robot.location.file).stem
+    diagnostics.warn(robot.location, f"the robot has no name; it is called '{name}', after its file.")
+    return name
 
 
 class _RobotReader:
     """Reads the elements of one <robot> in file order."""
 
-    def __init__(self, name: str, package_map: PackageMap, diagnostics: Diagnostics):
+    def __init__(self, name: str, meshes: MeshReader, diagnostics: Diagnostics):
         self._name = name
-        self._geometry = UrdfGeometryReader(package_map, diagnostics)
+        self._geometry = UrdfGeometryReader(meshes, diagnostics)
         self._diagnostics = diagnostics
 
     def read(self, robot: XmlNode) -> ModelDescription:
@@ -113,10 +137,9 @@ class _RobotReader:
             read_ball_constraint(node, self._named_body, lambda child: child.vector_attribute("value", 3))
             for node in robot.find_all("drake:ball_constraint")
         ]
+        model.tendons = read_tendons(robot, model.joints, self._diagnostics)
+        model.loop_joints = [self._read_loop_joint(node) for node in robot.find_all("loop_joint")]
         model.filter_groups = read_filter_groups(robot)
-        for node in robot.find_all(*_UNSUPPORTED):
-            self._diagnostics.warn(node.location, f"<{node.tag}> is not supported; it has no effect.")
-        warn_about_unknown_tags(robot, self._diagnostics)
         return model
 
     def _frame_reference(self, node: XmlNode) -> FrameReference:
@@ -226,6 +249,21 @@ class _RobotReader:
             path=read_path(node, _attribute_number) if type_name == "curvilinear" else None,
         )
 
+    def _read_loop_joint(self, node: XmlNode) -> JointDescription:
+        """A joint that closes a loop: its frames have poses in <link1>, the parent, and <link2>."""
+        name, kind = node.require_attribute("name"), node.require_attribute("type")
+        node.expect_one_of(kind, tuple(_LOOP_TYPES), "type of a <loop_joint>")
+        first, second = node.require("link1"), node.require("link2")
+        axis = node.find_or_empty("axis")
+        axis_J = np.array([1.0, 0.0, 0.0])
+        if _LOOP_TYPES[kind] in ("revolute", "prismatic"):
+            axis_J = unit_axis(axis, name, axis.vector_attribute("xyz", 3, [1.0, 0.0, 0.0]))
+        parent, child = (self._body(end.require_attribute("link")) for end in (first, second))
+        return JointDescription(
+            name, _LOOP_TYPES[kind], parent, child, node.location,
+            X_PJ=read_origin(first), X_CJ=read_origin(second), axis_J=axis_J,
+        )  # fmt: skip
+
     def _warn_about_unused(self, node: XmlNode, name: str) -> None:
         for dynamics in node.find_all("dynamics"):
             if dynamics.float_attribute("friction", 0.0):
@@ -244,9 +282,10 @@ class _RobotReader:
             return None
         joint_name = node.require("joint").require_attribute("name")
         if joint_name not in joints:
-            raise node.error(
-                f"the transmission drives joint '{joint_name}', which is not among {sorted(joints)}."
+            self._diagnostics.warn(
+                node.location, f"no actuator: there is no joint '{joint_name}'. {nearest_names(joint_name, joints)}"
             )
+            return None
         joint = joints[joint_name]
         actuator = node.require("actuator")
         limit = joint.find_or_empty("limit")
@@ -267,11 +306,13 @@ class _RobotReader:
             reason = f"is {kind}" if idle_type else "has effort limit 0"
             self._diagnostics.warn(node.location, f"no actuator: joint '{joint_name}' {reason}.")
             return None
-        return self._read_actuator(actuator, joint_name, effort_limit)
+        return self._read_actuator(node, actuator, joint_name, effort_limit)
 
-    def _read_actuator(self, node: XmlNode, joint_name: str, effort_limit: float) -> ActuatorDescription:
-        for reduction in node.find_all("mechanicalReduction"):
-            if not _is_one(reduction.text):
+    def _read_actuator(
+        self, transmission: XmlNode, node: XmlNode, joint_name: str, effort_limit: float
+    ) -> ActuatorDescription:
+        for reduction in (*transmission.find_all("mechanicalReduction"), *node.find_all("mechanicalReduction")):
+            if reduction.text and not _is_one(reduction.text):
                 self._diagnostics.warn(
                     reduction.location,
                     f"<mechanicalReduction> {reduction.text} has no effect; use <drake:gear_ratio>.",

@@ -12,16 +12,16 @@ from merganser.framework.math import RigidTransform, RollPitchYaw
 from merganser.multibody.parsing.description import FrictionDescription, GeometryDescription, ShapeDescription
 from merganser.multibody.parsing.errors import Diagnostics, SourceLocation
 from merganser.multibody.parsing.geometry_reader import (
-    mesh_shape,
+    half_space_pose,
+    in_pieces,
     positive,
-    read_compliance,
-    read_contact_numbers,
+    read_contact,
     read_friction,
     read_roles,
     read_texture,
     round_shape,
 )
-from merganser.multibody.parsing.package_map import PackageMap
+from merganser.multibody.parsing.mesh_reader import MeshReader
 from merganser.multibody.parsing.xml_reader import XmlNode
 
 
@@ -31,6 +31,9 @@ def read_origin(node: XmlNode | None) -> RigidTransform:
         return RigidTransform()
     rpy = node.vector_attribute("rpy", 3, [0.0, 0.0, 0.0])
     return RigidTransform(RollPitchYaw(rpy), node.vector_attribute("xyz", 3, [0.0, 0.0, 0.0]))
+
+
+_UNSEEN = np.zeros(4)  # the colour of a named material that has a texture only, as in Drake
 
 
 @dataclass(frozen=True)
@@ -49,44 +52,60 @@ class _Material:
 class UrdfGeometryReader:
     """Reads the geometries of one <robot>; named materials live as long as it does."""
 
-    package_map: PackageMap
+    meshes: MeshReader
     diagnostics: Diagnostics
     materials: dict[str, _Material] = field(default_factory=dict)
 
     def read_material(self, node: XmlNode) -> _Material:
         """The look that a <material> stands for, which it defines if it has a name.
 
+        A name that stood for another look before, or stands for none, is told in a warning.
+
         Raises:
-            ParsingError: a name without a colour or texture, here or earlier; another colour earlier; or values outside
-                [0, 1].
+            ParsingError: values of a colour are outside [0, 1].
         """
         name = node.attributes.get("name", "")
-        color, texture = node.find("color"), node.find("texture")
-        if color is None and texture is None:
-            if name and name not in self.materials:
-                raise node.error(
-                    f"material '{name}' has no <color>, and no material of that name was defined before."
-                )
-            return self.materials[name] if name else _Material(None, "", node.location)
-        path = ""
-        if texture is not None:
-            uri = texture.require_attribute("filename")
-            path = read_texture(texture, f"material '{name}'", uri, self.package_map, self.diagnostics)
-        new = _Material(None if color is None else color.vector_attribute("rgba", 4), path, node.location)
-        if color is not None and new.rgba is not None and (new.rgba.min() < 0 or new.rgba.max() > 1):
-            raise color.error(f"the colour is {new.rgba.tolist()}; each value has to be in [0, 1].")
+        color = node.find("color")
+        path = self._read_texture(node, name)
+        if color is None and not path:
+            return self._known_material(node, name)
+        rgba = None if color is None else color.vector_attribute("rgba", 4)
+        if color is not None and rgba is not None and (rgba.min() < 0 or rgba.max() > 1):
+            raise color.error(f"the colour is {rgba.tolist()}; each value has to be in [0, 1].")
+        new = _Material(_UNSEEN if name and rgba is None else rgba, path, node.location)
         earlier = self.materials.setdefault(name, new) if name else new
         if not earlier.is_like(new):
-            raise node.error(f"material '{name}' was given another colour or texture at {earlier.location}.")
+            self.diagnostics.warn(
+                node.location,
+                f"material '{name}' had another colour or texture at {earlier.location}; here it has its own.",
+            )
         return new
+
+    def _read_texture(self, node: XmlNode, name: str) -> str:
+        """The path of a texture; empty if there is none."""
+        texture = node.find("texture")
+        uri = "" if texture is None else texture.attributes.get("filename", "").strip()
+        if texture is None or not uri:
+            return ""
+        return read_texture(texture, f"material '{name}'", uri, self.meshes.package_map, self.diagnostics)
+
+    def _known_material(self, node: XmlNode, name: str) -> _Material:
+        """The look that a name stands for."""
+        if name and name not in self.materials:
+            self.diagnostics.warn(
+                node.location,
+                f"material '{name}' has no <color>, and no material of that name was defined before: the viewer "
+                "chooses one.",
+            )
+        return self.materials.get(name, _Material(None, "", node.location))
 
     def read_visuals(self, link: XmlNode) -> list[GeometryDescription]:
         """The <visual> elements of a link."""
         visuals = []
-        for node, name, shape in self._named_shapes(link, "visual"):
+        for node, name, shape, X_SG in self._named_shapes(link, "visual"):
             material = node.find("material")
             look = _Material(None, "", node.location) if material is None else self.read_material(material)
-            X_BG = read_origin(node.find("origin"))
+            X_BG = read_origin(node.find("origin")) @ X_SG
             roles = read_roles(node, self.diagnostics)
             if roles["is_illustrated"] or roles["is_perceived"]:
                 visuals.append(
@@ -99,27 +118,22 @@ class UrdfGeometryReader:
     def read_collisions(self, link: XmlNode) -> list[GeometryDescription]:
         """The <collision> elements of a link."""
         collisions = []
-        for node, name, shape in self._named_shapes(link, "collision"):
-            properties = node.find_or_empty("drake:proximity_properties")
-            collisions.append(
-                GeometryDescription(
-                    name,
-                    read_origin(node.find("origin")),
-                    shape,
-                    node.location,
-                    friction=read_friction(properties) or FrictionDescription(),
-                    contact=read_contact_numbers(properties),
-                    compliance=read_compliance(properties),
-                )
-            )
+        for node, name, shape, X_SG in self._named_shapes(link, "collision"):
+            contact = read_contact(node, self.diagnostics, _read_old_friction)
+            X_LG = read_origin(node.find("origin")) @ X_SG
+            collision = GeometryDescription(name, X_LG, shape, node.location, **contact)
+            mesh = node.require("geometry").find("mesh")
+            collisions += in_pieces(collision, [shape] if mesh is None else self.meshes.pieces(mesh, shape))
         return collisions
 
-    def _named_shapes(self, link: XmlNode, role: str) -> list[tuple[XmlNode, str, ShapeDescription]]:
-        """Elements of a role with unique names; a nameless geometry is called after its shape."""
+    def _named_shapes(
+        self, link: XmlNode, role: str
+    ) -> list[tuple[XmlNode, str, ShapeDescription, RigidTransform]]:
+        """Elements of a role with unique names, and poses of shapes; a nameless geometry is called after its shape."""
         taken: set[str] = set()
         found = []
         for node in link.find_all(role):
-            shape = self._read_shape(node.require("geometry"))
+            shape, X_SG = self._read_shape(node.require("geometry"))
             wanted = node.attributes.get("name") or shape.kind
             name, count = wanted, 0
             while name in taken:
@@ -130,33 +144,43 @@ class UrdfGeometryReader:
                     node.location, f"{role} name '{wanted}' is taken in {link.describe()}; using '{name}'."
                 )
             taken.add(name)
-            found.append((node, name, shape))
+            found.append((node, name, shape, X_SG))
         return found
 
-    def _read_shape(self, geometry: XmlNode) -> ShapeDescription:
-        """The one shape inside <geometry>."""
+    def _read_shape(self, geometry: XmlNode) -> tuple[ShapeDescription, RigidTransform]:
+        """The one shape inside <geometry>, and the pose of its own frame in the element's frame."""
+        identity = RigidTransform()
         for node in geometry.children:
             match node.tag.removeprefix("drake:"):
                 case "box":
                     size = node.vector_attribute("size", 3)
-                    return ShapeDescription("Box", positive(node, "box", dict(zip("xyz", size))))
+                    return ShapeDescription("Box", positive(node, "box", dict(zip("xyz", size)))), identity
                 case "sphere":
-                    return self._round(node, "Sphere", "radius")
+                    return self._round(node, "Sphere", "radius"), identity
                 case "cylinder":
-                    return self._round(node, "Cylinder", "radius", "length")
+                    return self._round(node, "Cylinder", "radius", "length"), identity
                 case "capsule":
-                    return self._round(node, "Capsule", "radius", "length")
+                    return self._round(node, "Capsule", "radius", "length"), identity
                 case "ellipsoid":
-                    return self._round(node, "Ellipsoid", "a", "b", "c")
+                    return self._round(node, "Ellipsoid", "a", "b", "c"), identity
+                case "plane":  # not by the book, but read by Bullet
+                    normal = node.vector_attribute("normal", 3, [0.0, 0.0, 1.0])
+                    return ShapeDescription("HalfSpace"), half_space_pose(node, normal)
                 case "mesh":
                     scale = node.vector_attribute("scale", (1, 3), [1.0])
-                    return mesh_shape(node, node.require_attribute("filename"), scale, self.package_map)
+                    return self.meshes.read(node, node.require_attribute("filename"), scale), identity
         found = ", ".join(f"<{child.tag}>" for child in geometry.children) or "nothing"
         raise geometry.error(
-            f"<geometry> holds {found}; expected one of box, sphere, cylinder, mesh, drake:capsule, "
+            f"<geometry> holds {found}; expected one of box, sphere, cylinder, mesh, plane, drake:capsule, "
             "drake:ellipsoid."
         )
 
     def _round(self, node: XmlNode, kind: str, *names: str) -> ShapeDescription:
         dimensions = {name: node.float_attribute(name) for name in names}
         return round_shape(node, kind, dimensions)
+
+
+def _read_old_friction(collision: XmlNode) -> FrictionDescription | None:
+    """Coefficients in <drake_compliance>, as old files of Drake have them."""
+    node = collision.find_or_empty("drake_compliance")
+    return read_friction(node, "static_friction", "dynamic_friction")

@@ -37,9 +37,10 @@ def check_document(document: DocumentDescription) -> None:
     joints = document.joints + [joint for model in models for joint in model.joints]
     actuators = document.actuators + [actuator for model in models for actuator in model.actuators]
     frames = document.frames + [frame for model in models for frame in model.frames]
-    for joint in joints:
+    all_joints = joints + document.loop_joints + [joint for model in models for joint in model.loop_joints]
+    for joint in all_joints:
         _check_joint_bodies(joint, bodies)
-    _check_unique("joint", ((f"{joint.child.model}::{joint.name}", joint.location) for joint in joints))
+    _check_unique("joint", ((f"{joint.child.model}::{joint.name}", joint.location) for joint in all_joints))
     _check_pairs(joints)
     _check_unique("actuator", ((f"{a.joint_model}::{a.name}", a.location) for a in actuators))
     for frame in frames:
@@ -47,7 +48,7 @@ def check_document(document: DocumentDescription) -> None:
     link_frames = [(f"{m.name}::{link.name}", link.location) for m in models for link in m.links]
     joint_frames = [
         (f"{joint.child.model}::{joint.name}_{side}", joint.location)
-        for joint in joints
+        for joint in all_joints
         for side, X_BJ in (("parent", joint.X_PJ), ("child", joint.X_CJ))
         if X_BJ is not None
     ]

@@ -43,6 +43,24 @@ def test_info_tells_what_acts_and_what_was_left_out(tmp_path, capsys, caplog):
     assert not caplog.records
 
 
+def test_info_lists_tendons_and_joints_that_close_loops(tmp_path, capsys):
+    model = tmp_path / "m.urdf"
+    joints = "".join(
+        f'<joint name="{p}{c}" type="revolute"><parent link="{p}"/><child link="{c}"/></joint>' for p, c in ("ab", "bc")
+    )
+    links = "".join(f'<link name="{n}"/>' for n in "abc")
+    loop = '<loop_joint name="l" type="fixed"><link1 link="a"/><link2 link="c"/></loop_joint>'
+    tendon = (
+        '<drake:tendon_constraint><drake:tendon_constraint_joint name="ab" a="1"/>'
+        '<drake:tendon_constraint_upper_limit value="1"/></drake:tendon_constraint>'
+    )
+    model.write_text(f'<robot name="r">{links}{joints}{loop}{tendon}</robot>')
+    assert main(["info", str(model)]) == 0
+    output = capsys.readouterr().out
+    assert "constraints: 1 tendon" in output and "joints that close loops: l" in output
+    assert "frames:" not in output
+
+
 @pytest.mark.parametrize("model", ["cart_pole.sdf", "double_pendulum.urdf", "arm7.urdf", "free_box.sdf"])
 @pytest.mark.parametrize("time_step", ["0", "0.002"])
 def test_any_model_drops_or_swings(model, time_step, capsys):

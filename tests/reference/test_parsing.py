@@ -17,6 +17,7 @@ from merganser.geometry import Role
 from merganser.multibody import tree
 from merganser.multibody.parsing import PackageMap, Parser
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph
+from tests.support.model_corners import CORNERS
 from tests.support.odd_models import CUBE_OBJ, INCLUDES, ODD_DOCUMENTS, write_included_models
 
 drake = pytest.importorskip("pydrake.all", reason="pydrake is not installed (extra `reference`)")
@@ -250,7 +251,7 @@ def assert_same_actuators(ours: Side, theirs: Side) -> None:
 
 
 def assert_same_geometries(ours: Side, theirs: Side) -> None:
-    for role_name in ("kIllustration", "kProximity"):
+    for role_name in ("kIllustration", "kPerception", "kProximity"):
         geometries, references = ours.geometries(role_name), theirs.geometries(role_name)
         assert set(geometries) == set(references)
         for key, (X_BG, shape, properties) in geometries.items():
@@ -273,11 +274,16 @@ def assert_same_shape(shape, reference) -> None:
 
 def assert_same_properties(properties, reference) -> None:
     """Colour and contact; pydrake stores the colours of SDF files in single precision."""
-    if reference.HasProperty("phong", "diffuse"):
-        colors = [p.GetProperty("phong", "diffuse").rgba for p in (properties, reference)]
-        np.testing.assert_allclose(colors[0], colors[1], atol=1e-7)
-    else:
-        assert not properties.HasProperty("phong", "diffuse")
+    for name in ("diffuse", "ambient", "specular", "emissive"):
+        assert properties.HasProperty("phong", name) == reference.HasProperty("phong", name), name
+        if reference.HasProperty("phong", name):
+            colors = [p.GetProperty("phong", name).rgba for p in (properties, reference)]
+            np.testing.assert_allclose(colors[0], colors[1], atol=1e-7)
+    for group, name in (("phong", "diffuse_map"), ("renderer", "accepting")):
+        assert properties.HasProperty(group, name) == reference.HasProperty(group, name), name
+    if reference.HasProperty("phong", "diffuse_map"):
+        paths = [p.GetProperty("phong", "diffuse_map") for p in (properties, reference)]
+        assert Path(paths[0]).resolve() == Path(paths[1]).resolve()
     for group, name in (
         ("material", "point_contact_stiffness"),
         ("material", "hunt_crossley_dissipation"),
@@ -329,6 +335,46 @@ def test_document_that_uses_every_kind_of_pose_gives_the_same_plant_as_in_pydrak
 def test_document_that_is_not_by_the_book_gives_the_same_plant_as_in_pydrake(case):
     text, file_type = ODD_DOCUMENTS[case]
     assert_same_plant(*read_both(text=text, file_type=file_type))
+
+
+@pytest.mark.parametrize("case", CORNERS)
+def test_corner_of_the_formats_gives_the_same_plant_as_in_pydrake(case):
+    text, file_type = CORNERS[case]
+    assert_same_plant(*read_both(text=text, file_type=file_type))
+
+
+TEXTURES = {
+    "urdf": """<robot name="r"><material name="q"><texture filename="t.png"/></material><link name="a">
+<visual><geometry><box size="1 1 1"/></geometry><material name="q"/></visual>
+<visual><geometry><box size="1 1 1"/></geometry><material name=""><texture filename="t.png"/></material></visual>
+<visual><geometry><box size="1 1 1"/></geometry><material name="z"><color rgba="1 0 0 1"/><texture filename="t.png"/>
+</material></visual></link></robot>""",
+    "sdf": """<sdf version="1.9"><model name="m"><link name="a"><visual name="v"><geometry><box/></geometry>
+<material><diffuse>0 1 0 1</diffuse><drake:diffuse_map>t.png</drake:diffuse_map></material></visual></link>
+</model></sdf>""",
+}
+
+
+@pytest.mark.parametrize("file_type", TEXTURES)
+def test_textures_give_the_same_plant_as_in_pydrake(file_type, tmp_path):
+    (tmp_path / "t.png").write_bytes(b"")
+    path = tmp_path / f"textured.{file_type}"
+    path.write_text(TEXTURES[file_type])
+    assert_same_plant(*read_both(path))
+
+
+def test_inertia_of_a_mesh_gives_the_same_plant_as_in_pydrake(tmp_path):
+    """With its mass centre at the origin: pydrake takes inertias about the origin for those about the mass centre."""
+    corners = ((-0.5, -1), (0.5, -1), (0.5, 1), (-0.5, 1))
+    vertices = "".join(f"v {x} {y} {z}\n" for z in (-1.5, 1.5) for x, y in corners)
+    faces = [line for line in CUBE_OBJ.splitlines() if line.startswith("f")]
+    (tmp_path / "mesh.obj").write_text(vertices + "\n".join(faces))
+    text = (
+        '<sdf version="1.11"><model name="m"><link name="a"><inertial auto="true"><density>70</density></inertial>'
+        '<collision name="c"><pose>1 2 3 0.1 0.2 0.3</pose><geometry><mesh><uri>package://here/mesh.obj</uri>'
+        "<scale>1 2 0.5</scale></mesh></geometry></collision></link></model></sdf>"
+    )
+    assert_same_plant(*read_both(text=text, file_type="sdf", packages={"here": tmp_path}))
 
 
 def test_mesh_file_gives_the_same_plant_as_in_pydrake(tmp_path):

@@ -32,8 +32,9 @@ if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
 
 from tests.support.mjcf_documents import DOCUMENTS, FILES, write_files  # noqa: E402
+from tests.support.model_corners import CORNERS  # noqa: E402
 from tests.support.mutations import mutated  # noqa: E402
-from tests.support.odd_models import INCLUDES, ODD_DOCUMENTS, write_included_models  # noqa: E402
+from tests.support.odd_models import INCLUDES, MESHES, ODD_DOCUMENTS, write_included_models  # noqa: E402
 
 PATIENCE = 1.0  # of processor time [s]
 _DIRECTIVES = """directives:
@@ -103,7 +104,7 @@ class Fuzzer:
             for path in sorted(own.iterdir())
             if path.suffix in (".urdf", ".sdf", ".xml")
         ]
-        documents += ODD_DOCUMENTS.values()
+        documents += [*ODD_DOCUMENTS.values(), *CORNERS.values(), *MESHES.values()]
         documents += [(text, "sdf") for text in INCLUDES.values()]
         documents += [(text, "xml") for text in (*DOCUMENTS.values(), *FILES.values())]
         documents += [(_DIRECTIVES, "dmd.yaml"), (_INNER, "dmd.yaml")]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["CUBE_OBJ", "INCLUDES", "ODD_DOCUMENTS", "write_included_models"]
+__all__ = [
+    "CUBE_OBJ", "INCLUDES", "MESHES", "ODD_DOCUMENTS", "SDF_WITHOUT_INERTIA", "TETRAHEDRA_VTK", "URDF_WITHOUT_INERTIA",
+    "write_included_models",
+]  # fmt: skip
 
 from pathlib import Path
 
@@ -147,6 +150,85 @@ o brick
 f 2 3 7 6\nf 3 4 8 7\nf 4 1 5 8
 """
 
+# Links with and without mass properties, in the ways in which files have them.
+URDF_WITHOUT_INERTIA = """<?xml version="1.0"?>
+<robot name="r">
+  <!-- comment -->
+  <link name="a">
+    <visual><geometry><box size="1 2 3"/></geometry></visual>
+  </link>
+  <link name="b">
+    <inertial>
+      <mass value="3"/>
+      <inertia ixx="-1" iyy="1" izz="1"/> <!-- odd -->
+    </inertial>
+    <collision><origin xyz="1 0 0" rpy="0.1 0.2 0.3"/><geometry><box size="1 2 3"/></geometry></collision>
+    <visual><geometry><sphere radius="1"/></geometry></visual>
+  </link>
+  <link name="c">
+    <inertial/>
+    <collision><geometry><box size="1 2 3"/></geometry></collision>
+  </link>
+  <link name="d"/>
+  <link name="world"><visual><geometry><box size="1 2 3"/></geometry></visual></link>
+  <link name="e">
+    <inertial>
+      <origin xyz="1 2 3" rpy="1 0 0"/>
+      <mass value="3"/>
+      <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>
+    </inertial>
+  </link>
+  <link name="f">
+    <inertial>
+      <origin xyz="1 2 3" rpy="1 0 0"></origin>
+      <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"></inertia>
+      <mass value="3"></mass>
+    </inertial>
+    <collision><geometry><mesh filename="brick.obj"/></geometry></collision>
+  </link>
+</robot>
+"""
+SDF_WITHOUT_INERTIA = """<?xml version="1.0"?>
+<sdf version="1.7">
+  <model name="m">
+    <link name="a">
+      <inertial>
+        <mass>2</mass>
+      </inertial>
+      <collision name="c"><pose>1 2 3 0 0 0</pose><geometry><sphere><radius>0.5</radius></sphere></geometry></collision>
+    </link>
+    <link name="b">
+      <visual name="c"><geometry><sphere><radius>0.5</radius></sphere></geometry></visual>
+    </link>
+    <model name="n">
+      <pose>1 0 0 0 0 0</pose>
+      <link name="a">
+        <inertial><pose>1 2 3 0 0 0</pose><mass>2</mass><inertia><ixx>1</ixx></inertia></inertial>
+        <collision name="c"><geometry><sphere><radius>0.5</radius></sphere></geometry></collision>
+        <collision name="d">
+          <pose>1 0 0 0 0 0</pose><geometry><sphere><radius>0.5</radius></sphere></geometry>
+        </collision>
+      </link>
+    </model>
+  </model>
+</sdf>
+"""
+
+# Two tetrahedra on a common face.
+TETRAHEDRA_VTK = """# vtk DataFile Version 3.0
+two tetrahedra
+ASCII
+DATASET UNSTRUCTURED_GRID
+POINTS 5 double
+0 0 0  1 0 0  0 1 0  0 0 1  0 0 -2
+CELLS 2 10
+4 0 1 2 3
+4 0 2 1 4
+CELL_TYPES 2
+10
+10
+"""
+
 # A model with everything that may refer to its own frame, which merging renames.
 _RICH = """<sdf version="1.9"><model name="rich" canonical_link="l2"><pose>0 0 5 0 0 0.3</pose>
 <link name="l1"><pose>1 0 0 0.1 0 0</pose></link><link name="l2"><pose relative_to="l1">0 1 0 0 0.2 0</pose></link>
@@ -165,6 +247,7 @@ _ROBOT = """<robot name="robot"><link name="base"/><link name="arm"/>
 def write_included_models(folder: Path) -> None:
     """Writes the models that INCLUDES include, as the package `models`."""
     (folder / "package.xml").write_text("<package><name>models</name></package>")
+    (folder / "cube.obj").write_text(CUBE_OBJ)
     (folder / "rich.sdf").write_text(_RICH)
     (folder / "robot.urdf").write_text(_ROBOT)
     (folder / "versions").mkdir()
@@ -183,6 +266,41 @@ def _include(file: str, inside: str = "", merge: str = "false", before: str = '<
     return _sdf_model(before + include + '<link name="y"/>')
 
 
+# Documents that name meshes of the package `models`; pydrake does not read all of this.
+MESHES: dict[str, tuple[str, str]] = {
+    "part and inertia": (
+        _sdf_link(
+            '<inertial auto="true"><density>3</density></inertial><collision name="c"><geometry><mesh>'
+            "<uri>package://models/cube.obj</uri><scale>1 2 3</scale></mesh></geometry></collision>"
+            '<visual name="v"><geometry><mesh optimization="convex_hull"><uri>package://models/cube.obj</uri><submesh>'
+            "<name>brick</name><center>true</center></submesh></mesh></geometry></visual>"
+        ),
+        "sdf",
+    ),
+    "scaled": (
+        '<robot name="r"><link name="a"><collision><geometry><mesh filename="package://models/cube.obj" scale="1 2 3">'
+        "<drake:declare_convex/></mesh></geometry></collision></link></robot>",
+        "urdf",
+    ),
+    "loop": (
+        _sdf_model(
+            "".join(f'<link name="{name}"/>' for name in "abc")
+            + "".join(
+                f'<joint name="{p}{c}" type="{kind}"><parent>{p}</parent><child>{c}</child><axis/></joint>'
+                for p, c, kind in (("a", "b", "revolute"), ("b", "c", "prismatic"), ("a", "c", "ball"))
+            )
+        ),
+        "sdf",
+    ),
+    "loop joint": (
+        _links(
+            _joint("j", "revolute", "a", "b")
+            + '<loop_joint name="l" type="fixed"><link1 link="b" xyz="1 0 0"/><link2 link="c"/></loop_joint>'
+        ),
+        "urdf",
+    ),
+}
+
 _POSE = '<pose relative_to="z">1 2 3 0 0 1</pose>'
 INCLUDES = {
     "merged": _include("rich.sdf", merge="true"),
@@ -193,5 +311,21 @@ INCLUDES = {
     "static": _include("versions", f"<static>true</static>{_POSE}"),
     "robot": _include("robot.urdf"),
     "robot with a name and pose": _include("robot.urdf", f"<name>other</name>{_POSE}"),
+    "merged robot": _include("robot.urdf", merge="true"),
+    "merged robot with a name and pose": _include("robot.urdf", f"<name>other</name>{_POSE}", "true"),
+    "robot merged by a frame of its own": _include(
+        "robot.urdf", f"{_POSE}<placement_frame>arm</placement_frame>", "true"
+    ),
+    "robot merged before any link": _include("robot.urdf", merge="true", before=""),
+    "robot that is referred to after merging": _sdf_model(
+        '<link name="z"/><include merge="true"><uri>package://models/robot.urdf</uri></include>'
+        '<joint name="w" type="fixed"><parent>z</parent><child>base</child></joint>'
+        '<frame name="f" attached_to="arm"><pose>1 0 0 0 0 0</pose></frame>'
+    ),
+    "included twice in a nested model": _sdf_model(
+        '<link name="z"/><model name="q"><link name="k"/>'
+        "<include><uri>package://models/rich.sdf</uri><name>u</name></include>"
+        "<include><uri>package://models/rich.sdf</uri><name>v</name><pose>1 2 3 0 0 1</pose></include></model>"
+    ),
     "folder": _include("versions"),
 }

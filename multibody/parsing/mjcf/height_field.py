@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from merganser.geometry import InMemoryMesh, MemoryFile
+from merganser.geometry.meshes import wavefront_text
 from merganser.multibody.parsing.errors import located
-from merganser.multibody.parsing.mjcf.mesh import obj_text
 from merganser.multibody.parsing.mjcf.source import MjcfSource
 from merganser.multibody.parsing.xml_reader import XmlNode
 
@@ -36,7 +36,7 @@ def read_height_field(node: XmlNode, source: MjcfSource) -> InMemoryMesh:
     heights = top * ((heights - heights.min()) / spread if spread > 0.0 else np.zeros_like(heights))
     vertices, faces = _closed_surface(heights, x, y, base)
     name = node.attributes.get("name", "hfield")
-    return InMemoryMesh(mesh_file=MemoryFile(obj_text(vertices, faces), ".obj", name))
+    return InMemoryMesh(mesh_file=MemoryFile(wavefront_text(vertices, faces), ".obj", name))
 
 
 def _read_heights(node: XmlNode, source: MjcfSource) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["MjcfMesh", "obj_text", "read_mesh"]
+__all__ = ["MjcfMesh", "read_mesh"]
 
 import re
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ import numpy as np
 
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.geometry import InMemoryMesh, MemoryFile, Mesh, MeshSource
-from merganser.geometry.meshes import convex_hull, read_surface_mesh, read_vertices
+from merganser.geometry.meshes import convex_hull, read_surface_mesh, read_vertices, wavefront_text
 from merganser.multibody.parsing.errors import located
 from merganser.multibody.parsing.mjcf.mass import MassProperties, mesh_mass
 from merganser.multibody.parsing.mjcf.pose import read_quaternion
@@ -101,14 +101,8 @@ def read_mesh(node: XmlNode, source: MjcfSource) -> MjcfMesh:
     return MjcfMesh(node, points[faces], shown, factors, X_GM)
 
 
-def obj_text(vertices: np.ndarray, faces: np.ndarray) -> str:
-    """Vertices and faces as a Wavefront file."""
-    lines = [f"v {x!r} {y!r} {z!r}" for x, y, z in vertices.tolist()]
-    return "\n".join([*lines, *(f"f {a} {b} {c}" for a, b, c in (faces + 1).tolist()), ""])
-
-
 def _in_memory(vertices: np.ndarray, faces: np.ndarray, name: str) -> InMemoryMesh:
-    return InMemoryMesh(mesh_file=MemoryFile(obj_text(vertices, faces), ".obj", name))
+    return InMemoryMesh(mesh_file=MemoryFile(wavefront_text(vertices, faces), ".obj", name))
 
 
 def _read_file(path: Path) -> tuple[np.ndarray, np.ndarray]:

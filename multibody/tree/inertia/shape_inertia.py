@@ -46,16 +46,15 @@ def CalcSpatialInertia(shape: Any = None, density: float | None = None, *, mesh:
     inertia that no body has is refused, but an open mesh may also give one that looks right.
 
     Args:
-        shape: a Shape; a Mesh is that of an .obj file or of a .vtk file of tetrahedra, a Convex may come from any
-            file that trimesh reads. Or a mesh object, as `mesh`.
+        shape: a Shape; a Mesh or Convex may come from an .obj file, a .vtk file of tetrahedra, or any other file that
+            trimesh reads. Or a mesh object, as `mesh`.
         density: mass per volume [kg/m^3].
         mesh: by name, instead of `shape`: a mesh with vertices() and triangles() or tetrahedra(), or a
             trimesh.Trimesh.
 
     Raises:
         TypeError: if `shape` is neither a Shape nor a mesh, or an argument is missing.
-        ValueError: if the shape is a HalfSpace or a MeshcatCone, its file is of another kind, or a mesh has no
-            positive volume.
+        ValueError: if the shape is a HalfSpace or a MeshcatCone, or a mesh has no positive volume.
         RuntimeError: if the density or a dimension is not positive and finite, a file cannot be read, or the
             result is not physically valid.
     """
@@ -109,20 +108,16 @@ def _(shape: HalfSpace | MeshcatCone, density: float) -> SpatialInertia:
 @_inertia.register
 def _(shape: Mesh, density: float) -> SpatialInertia:
     check_positive("CalcSpatialInertia", "density", density)
-    source, extension, scale = shape.source(), shape.extension(), shape.scale3()
-    if extension == ".vtk":
+    source, scale = shape.source(), shape.scale3()
+    if shape.extension() == ".vtk":
         volume = read_volume_mesh(source)
         tetrahedra = volume.vertex_array()[volume.tetrahedron_array()]
         return inertia_of_tetrahedra(tetrahedra * scale, density, repr(shape))
-    if extension == ".obj":
-        surface = read_surface_mesh(source)
-        triangles = surface.vertex_array()[surface.triangle_array()] * scale
-        if scale.prod() < 0.0:  # a mirror turns the triangles inside out
-            triangles = triangles[:, ::-1]
-        return inertia_of_triangles(triangles, density, repr(shape))
-    raise ValueError(
-        f"CalcSpatialInertia() takes a Mesh of an .obj file or of a .vtk file of tetrahedra; given {shape!r}."
-    )
+    surface = read_surface_mesh(source)
+    triangles = surface.vertex_array()[surface.triangle_array()] * scale
+    if scale.prod() < 0.0:  # a mirror turns the triangles inside out
+        triangles = triangles[:, ::-1]
+    return inertia_of_triangles(triangles, density, repr(shape))
 
 
 @_inertia.register

@@ -117,12 +117,19 @@ def test_indices_of_an_included_robot_come_last(folder):
     assert [plant.GetModelInstanceName(i) for i in instances] == ["m", "m::robot"]
 
 
-@pytest.mark.parametrize("how", ['merge="true"', "<static>true</static>"])
-def test_robot_is_neither_merged_nor_static(folder, how):
-    text = INCLUDES["robot"]
-    text = text.replace('merge="false"', how) if "=" in how else text.replace("</include>", f"{how}</include>")
+def test_included_robot_is_not_static(folder):
+    text = INCLUDES["robot"].replace("</include>", "<static>true</static></include>")
     with pytest.raises(ParsingError, match="include it as it is"):
         read(folder, text)
+
+
+def test_merged_robot_is_part_of_the_model(folder):
+    plant = read(folder, INCLUDES["merged robot with a name and pose"])
+    model = plant.GetModelInstanceByName("m")
+    assert [plant.get_body(i).name() for i in plant.GetBodyIndices(model)] == ["base", "arm", "z", "y"]
+    assert plant.HasFrameNamed("_merged__other__model__", model)
+    X_WB = plant.GetDefaultFloatingBaseBodyPose(plant.GetBodyByName("base", model))
+    np.testing.assert_allclose(X_WB.translation(), [1.0, 2.0, 3.0])
 
 
 def test_folder_with_a_config_is_its_newest_model(folder):

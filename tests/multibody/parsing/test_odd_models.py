@@ -124,16 +124,16 @@ def read_text(text: str, file_type: str, is_strict: bool = False) -> MultibodyPl
 UNKNOWN = {
     "urdf": """<robot name="r"><link name="a" drake:mood="good"><visual><geometry><box size="1 1 1"/></geometry>
 <drake:perception_properties enabled="false"/></visual></link>
-<drake:tendon_constraint><drake:anything/></drake:tendon_constraint>
+<drake:tendon><drake:anything/></drake:tendon>
 <link name="b"><collision><geometry><box size="1 1 1"/></geometry>
 <drake:proximity_properties><drake:mu_statik value="1"/><drake:mu_dynamic value="1"/></drake:proximity_properties>
-</collision></link><drake:tendon_constraint/></robot>""",
+</collision></link><drake:tendon/></robot>""",
     "sdf": """<sdf version="1.9"><model name="m"><link name="a" drake:mood="good"/>
 
-<model name="n"><drake:tendon_constraint><drake:anything/></drake:tendon_constraint><link name="b"/>
-<collision name="c">
-<drake:proximity_properties><drake:mu_statik>1</drake:mu_statik></drake:proximity_properties></collision></model>
-<drake:tendon_constraint/></model></sdf>""",
+<model name="n"><drake:tendon><drake:anything/></drake:tendon><link name="b">
+<collision name="c"><geometry><box/></geometry>
+<drake:proximity_properties><drake:mu_statik>1</drake:mu_statik></drake:proximity_properties></collision></link></model>
+<drake:tendon/></model></sdf>""",
 }
 
 
@@ -142,8 +142,7 @@ def test_each_kind_of_unknown_tag_of_drake_is_told_once_with_its_first_line(file
     read_text(UNKNOWN[file_type], file_type)
     assert [record.getMessage() for record in caplog.records] == [
         f"<literal-string>.{file_type}:1: attribute 'drake:mood' is not supported; it has no effect.",
-        f"<literal-string>.{file_type}:3: <drake:tendon_constraint> is not supported; it has no effect; the joints "
-        "move without it (nor have 1 others below).",
+        f"<literal-string>.{file_type}:3: <drake:tendon> is not supported; it has no effect (nor have 1 others below).",
         f"<literal-string>.{file_type}:5: <drake:mu_statik> is not supported; it has no effect.",
     ]
     with pytest.raises(ParsingError, match=r":1: attribute 'drake:mood'.*strict"):

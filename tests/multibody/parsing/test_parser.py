@@ -91,7 +91,7 @@ def test_files_that_a_kept_document_names_are_looked_for_each_time(tmp_path):
 def test_a_document_that_warns_or_includes_is_read_each_time(tmp_path):
     for _ in range(2):
         parser = Parser(MultibodyPlant(0.0))
-        parser.AddModels(file_contents='<robot name="r"><link name="a"/><loop_joint/></robot>', file_type="urdf")
+        parser.AddModels(file_contents='<robot name="r"><link name="a"/><sensor/></robot>', file_type="urdf")
         assert len(parser._diagnostics.warnings) == 1
     inner, outer = tmp_path / "inner.sdf", tmp_path / "outer.sdf"
     outer.write_text(f'<sdf version="1.7"><model name="o"><include><uri>{inner}</uri></include></model></sdf>')

@@ -101,12 +101,10 @@ BAD_URDF = {
     "unknown scheme": (urdf_mesh("http://x/a.obj"), ["package://"]),
     "missing mesh": (urdf_mesh("/nowhere/a.obj"), ["/nowhere/a.obj"]),
     "relative mesh in a string": (urdf_mesh("a.obj"), ["relative"]),
-    "unknown material": (urdf_visual(SPHERE + '<material name="red"/>'), ["material 'red'", "<color>"]),
     "friction": (
         urdf(f'<link name="c"><collision>{SPHERE}{FRICTION}</collision></link>'),
         ["0.1 (static)", "0.2 (dynamic)"],
     ),
-    "idle transmission": (urdf(DRIVEN), ["joint 'k'"]),
     "name of a joint's frame": (
         urdf(JOINT + '<link name="j_parent"/>'),
         ["second frame", "r::j_parent"],

@@ -158,8 +158,9 @@ def test_faults_of_mesh_files_are_named(tmp_path):
         CalcSpatialInertia(Mesh(str(tmp_path / "missing.obj")), DENSITY)
     with pytest.raises(RuntimeError, match=r"missing\.vtk' could not be read"):
         CalcSpatialInertia(Mesh(str(tmp_path / "missing.vtk")), DENSITY)
-    with pytest.raises(ValueError, match=r"\.obj file or of a \.vtk file"):
-        CalcSpatialInertia(Mesh(str(tmp_path / "box.stl")), DENSITY)
+    (tmp_path / "box.usd").write_text("#usda 1.0")
+    with pytest.raises(RuntimeError, match=r"box\.usd' .* '\.usd' is no format that is read"):
+        CalcSpatialInertia(Mesh(str(tmp_path / "box.usd")), DENSITY)
     (tmp_path / "empty.obj").write_text("v 0 0 0\n")
     with pytest.raises(RuntimeError, match=r"empty\.obj' (has no faces|could not be read)"):
         CalcSpatialInertia(Mesh(str(tmp_path / "empty.obj")), DENSITY)

@@ -1,0 +1,59 @@
+"""Geometries of descriptions as the plant registers them."""
+
+from __future__ import annotations
+
+__all__ = ["make_proximity_properties", "make_shape", "make_visual"]
+
+import numpy as np
+
+from merganser import geometry
+from merganser.geometry import (
+    AddContactMaterial,
+    GeometryInstance,
+    IllustrationProperties,
+    PerceptionProperties,
+    ProximityProperties,
+    Rgba,
+)
+from merganser.multibody.parsing.description import GeometryDescription, ShapeDescription
+from merganser.multibody.plant import CoulombFriction
+
+
+def make_shape(shape: ShapeDescription) -> geometry.Shape:
+    """The shape that a description stands for."""
+    shape_class = getattr(geometry, shape.kind)
+    if shape.file or shape.mesh is not None:
+        return shape_class(shape.mesh or shape.file, scale3=np.array(shape.dimensions))
+    return shape_class(*shape.dimensions)
+
+
+def make_visual(visual: GeometryDescription) -> GeometryInstance:
+    """A geometry with the roles in which it is to be seen."""
+    instance = GeometryInstance(visual.X_BG, make_shape(visual.shape), visual.name)
+    look = PerceptionProperties()
+    if visual.rgba is not None:
+        look.AddProperty("phong", "diffuse", Rgba(*visual.rgba))
+    for name, color in visual.other_colors.items():
+        look.AddProperty("phong", name, Rgba(*color))
+    if visual.diffuse_map:
+        look.AddProperty("phong", "diffuse_map", visual.diffuse_map)
+    if visual.is_illustrated:
+        instance.set_illustration_properties(IllustrationProperties(look))
+    if visual.is_perceived:
+        if visual.renderers:
+            look.AddProperty("renderer", "accepting", tuple(sorted(visual.renderers)))
+        instance.set_perception_properties(look)
+    return instance
+
+
+def make_proximity_properties(collision: GeometryDescription) -> ProximityProperties:
+    """Friction, and what else a file says about contact."""
+    properties = ProximityProperties()
+    if collision.friction is not None:
+        friction = CoulombFriction(collision.friction.static, collision.friction.dynamic)
+        AddContactMaterial(properties, friction=friction)
+    for (group, name), value in collision.contact.items():
+        properties.AddProperty(group, name, value)
+    if collision.compliance is not None:
+        properties.AddProperty("hydroelastic", "compliance_type", collision.compliance)
+    return properties
