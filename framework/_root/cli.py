@@ -1,7 +1,9 @@
-"""The command line: look into a model file, let it drop and swing, compile kernels, run programs written for pydrake.
+"""The command line: look at models and into their files, let them drop and swing, compile kernels, run programs written
+for pydrake.
 
 python -m merganser info MODEL
 python -m merganser simulate MODEL [--duration 5] [--time-step 0.001] [--fix-base] [--plot out.png]
+python -m merganser view MODEL ... [-w] [--visualize_frames] [-q Q ...]
 python -m merganser compile [TOPIC ...]
 python -m merganser run PROGRAM.py [ARGUMENT ...]
 python -m merganser check PROGRAM.py
@@ -18,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from merganser.compiling import TOPICS, compile_topics
+from merganser.view_command import add_view_arguments, view_models
 
 if TYPE_CHECKING:
     from merganser.multibody.plant import MultibodyPlant
@@ -42,6 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="period of the discrete plant [s], default 0.001; 0 for a continuous one",
     )  # fmt: skip
     simulate.add_argument("--plot", metavar="FILE", help="save positions and energy over time as a picture")
+    add_view_arguments(commands.add_parser("view", help="show models in the browser, with sliders for their joints"))
     compile_ = commands.add_parser("compile", help="compile kernels beforehand, for images and classrooms")
     compile_.add_argument("topics", metavar="TOPIC", nargs="*", help=f"{', '.join(TOPICS)}; by default all")
     for name, what in (
@@ -59,8 +63,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _check(options)
         if options.command == "compile":
             return _compile(options)
+        if options.command == "view":
+            view_models(options)
+            return 0
         return _info(options) if options.command == "info" else _simulate(options)
-    except (RuntimeError, ValueError, OSError, SyntaxError) as error:
+    except (RuntimeError, ValueError, OSError, SyntaxError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
 
