@@ -17,7 +17,7 @@ def add_view_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add = parser.add_argument
     add("-w", "--open-window", dest="browser_new", action="store_true", help="open a window of the browser")
-    add("-q", "--position", type=float, nargs="+", default=[], metavar="Q", help="positions of all joints, to begin with")
+    add("-q", "--position", type=float, nargs="+", default=[], metavar="Q", help="where joints are at first")
     add("--visualize_frames", action="store_true", help="show all frames, as triads")
     add("--triad_length", type=float, default=0.3, metavar="M", help="of their axes [m], default 0.3")
     add("--triad_radius", type=float, default=0.005, metavar="M", help="of their axes [m], default 0.005")

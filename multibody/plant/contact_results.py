@@ -154,7 +154,8 @@ class ContactResults:
         """Returns all contact points at once: what viewers need, in a hundredth of the time that objects take.
 
         Returns:
-            The geometries A and B of each; the forces f_Bc_W on B [N], shape [n, 3]; the positions p_WC [m], shape [n, 3].
+            The geometries A and B of each; the forces f_Bc_W on B [N], shape [n, 3]; their points of application p_WC
+                [m], shape [n, 3].
         """
         if self._sample is None:
             return [], np.zeros((0, 3)), np.zeros((0, 3))

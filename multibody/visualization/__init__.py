@@ -1,5 +1,6 @@
 """Systems around a viewer: sliders for joints, contacts, inertias, and all that a plant may show; see README.md."""
 
+from merganser.analysis import plot_sublevelset_expression, plot_sublevelset_quadratic
 from merganser.geometry.visualizers import MeshcatPoseSliders, MeshcatPoseSliders_
 from merganser.multibody.visualization.apply_visualization_config import (
     AddDefaultVisualization,
@@ -27,4 +28,6 @@ __all__ = [
     "MeshcatPoseSliders_",
     "ModelVisualizer",
     "VisualizationConfig",
+    "plot_sublevelset_expression",
+    "plot_sublevelset_quadratic",
 ]

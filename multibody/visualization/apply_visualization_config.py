@@ -71,9 +71,7 @@ def ApplyVisualizationConfig(
     plant = _system(builder, "plant", plant, MultibodyPlant)
     scene_graph = _system(builder, "scene_graph", scene_graph, SceneGraph)
     if not plant.is_finalized():
-        raise RuntimeError(
-            f"ApplyVisualizationConfig(): call Finalize() of plant '{plant.get_name()}' first."
-        )
+        raise RuntimeError(f"ApplyVisualizationConfig(): call Finalize() of plant '{plant.get_name()}' first.")
     if meshcat is None and config.enable_meshcat_creation:
         meshcat = StartMeshcat()
     if config.publish_inertia:
@@ -91,7 +89,7 @@ def ApplyVisualizationConfig(
 
 def _visualizer_params(config: VisualizationConfig) -> list[MeshcatVisualizerParams]:
     """The settings of all viewers of a SceneGraph."""
-    common = {
+    common: dict[str, Any] = {
         "publish_period": config.publish_period,
         "delete_on_initialization_event": config.delete_on_initialization_event,
         "enable_alpha_slider": config.enable_alpha_sliders,
@@ -100,9 +98,10 @@ def _visualizer_params(config: VisualizationConfig) -> list[MeshcatVisualizerPar
     if config.publish_illustration:
         params.append(
             MeshcatVisualizerParams(
-                role=Role.kIllustration, prefix="illustration", default_color=config.default_illustration_color, **common
+                role=Role.kIllustration, prefix="illustration", default_color=config.default_illustration_color,
+                **common,
             )
-        )
+        )  # fmt: skip
     if config.publish_inertia:
         params.append(
             MeshcatVisualizerParams(

@@ -185,9 +185,7 @@ def _surface_contact(names: ContactNames, info: Any) -> SurfaceContact:
         cast_array(each, float)
         for each in (surface.centroid(), F_Ac_W.translational(), F_Ac_W.rotational(), p_WV, pressures)
     )
-    return SurfaceContact(
-        names.pair(surface.id_M(), surface.id_N()), p_WC, f_Ac_W, t_Ac_W, p_WV, triangles, pressures
-    )
+    return SurfaceContact(names.pair(surface.id_M(), surface.id_N()), p_WC, f_Ac_W, t_Ac_W, p_WV, triangles, pressures)
 
 
 def _checked(meshcat: Any, params: Any) -> ContactVisualizerParams:
@@ -233,8 +231,8 @@ def _arguments(builder: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> t
     if not isinstance(builder, DiagramBuilder) or not ports or given or rest:
         raise TypeError(
             "ContactVisualizer.AddToBuilder() takes a DiagramBuilder, a MultibodyPlant or output ports with "
-            f"ContactResults and a QueryObject, a Meshcat, and ContactVisualizerParams; given {builder!r}, {args!r} and "
-            f"{kwargs!r}."
+            "ContactResults and a QueryObject, a Meshcat, and ContactVisualizerParams; given "
+            f"{builder!r}, {args!r} and {kwargs!r}."
         )
     return ports, meshcat, params
 

@@ -62,7 +62,7 @@ def AddFrameTriadIllustration(
 
     Raises:
         ValueError: not exactly one of the four is given; the plant is missing, or another one.
-        RuntimeError: the SceneGraph is not the plant's; the frame has geometries of these names already.
+        RuntimeError: the plant is no source of the SceneGraph; the frame has geometries of these names already.
     """
     if sum(each is not None for each in (body, frame, frame_index, frame_id)) != 1:
         raise ValueError(
@@ -79,6 +79,12 @@ def AddFrameTriadIllustration(
             f"plant '{plant.get_name()}' that is given. Leave plant= out."
         )
     X_BT = shown.GetFixedPoseInBodyFrame() @ (RigidTransform() if X_FT is None else X_FT)
+    source_id = owner.get_source_id()
+    if source_id is None:
+        raise RuntimeError(
+            f"AddFrameTriadIllustration(): plant '{owner.get_name()}' is no source of a SceneGraph. Call "
+            "RegisterAsSourceForSceneGraph() first, or make both by AddMultibodyPlantSceneGraph()."
+        )
     name = f"{shown.name()}({int(shown.model_instance())})" if name is None else name
     brightness = 1.0 if shown.is_body_frame() else _DARK
     ids = []
@@ -89,7 +95,7 @@ def AddFrameTriadIllustration(
         properties = MakePhongIllustrationProperties([*(brightness * along), opacity])
         geometry.set_illustration_properties(properties)
         body_frame = owner.GetBodyFrameIdOrThrow(shown.body().index())
-        ids.append(scene_graph.RegisterGeometry(owner.get_source_id(), body_frame, geometry))
+        ids.append(scene_graph.RegisterGeometry(source_id, body_frame, geometry))
     return ids[0], ids[1], ids[2]
 
 
@@ -112,6 +118,7 @@ def _frame_of(
     assert plant is not None
     if frame_index is not None:
         return plant.get_frame(frame_index)
+    assert frame_id is not None
     found = plant.GetBodyFromFrameId(frame_id)
     if found is None:
         raise ValueError(f"AddFrameTriadIllustration(): no body of plant '{plant.get_name()}' has {frame_id!r}.")

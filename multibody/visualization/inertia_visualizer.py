@@ -79,9 +79,7 @@ class InertiaVisualizer(LeafSystem):
             X_BE.append(X.GetAsMatrix4())
         self._X_BE: Array = np.array(X_BE).reshape(-1, 4, 4)
         self._input = self.DeclareAbstractInputPort("plant_geometry_pose", Value(FramePoseVector()))
-        self.DeclareAbstractOutputPort(
-            "geometry_pose", _allocate, self._calc_poses, {self._input.ticket()}
-        )
+        self.DeclareAbstractOutputPort("geometry_pose", _allocate, self._calc_poses, {self._input.ticket()})
 
     @staticmethod
     def AddToBuilder(builder: DiagramBuilder, plant: MultibodyPlant, scene_graph: SceneGraph) -> InertiaVisualizer:

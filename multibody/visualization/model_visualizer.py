@@ -6,7 +6,6 @@ import logging
 import math
 import os
 import time
-import webbrowser
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -108,9 +107,7 @@ class ModelVisualizer:
     ) -> None:
         if show_rgbd_sensor:
             raise NotImplementedError("ModelVisualizer: show_rgbd_sensor is not there yet; leave it out.")
-        self._triads = (
-            {"length": triad_length, "radius": triad_radius, "opacity": triad_opacity} if visualize_frames else None
-        )
+        self._triads = (triad_length, triad_radius, triad_opacity) if visualize_frames else None
         self._publish_contacts = publish_contacts
         self._browser_new = browser_new
         self._pyplot = pyplot
@@ -198,9 +195,10 @@ class ModelVisualizer:
         builder = self._open_builder()
         plant, scene_graph = builder.plant(), builder.scene_graph()
         if self._triads is not None:
-            for index in range(1, plant.num_frames()):
+            length, radius, opacity = self._triads
+            for frame in (plant.get_frame(FrameIndex(index)) for index in range(1, plant.num_frames())):
                 AddFrameTriadIllustration(
-                    plant=plant, scene_graph=scene_graph, frame_index=FrameIndex(index), **self._triads
+                    scene_graph=scene_graph, frame=frame, length=length, radius=radius, opacity=opacity
                 )
         plant.SetUseSampledOutputPorts(False)  # there are no steps
         plant.Finalize()
@@ -243,6 +241,8 @@ class ModelVisualizer:
             self._finalized.sliders.SetPositions(_checked_position(position, count))
         meshcat = self.meshcat()
         if self._browser_new:
+            import webbrowser
+
             self._browser_new = False
             webbrowser.open(meshcat.web_url(), new=True)
         if not loop_once:

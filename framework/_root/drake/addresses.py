@@ -27,6 +27,7 @@ ADDRESSES: dict[str, tuple[str, ...]] = {
     "math": ("framework.math", "framework.autodiff"),
     "multibody": (),
     "multibody.math": ("multibody.math",),
+    "multibody.meshcat": ("multibody.visualization",),
     "multibody.parsing": ("multibody.parsing",),
     "multibody.plant": ("multibody.plant",),
     "multibody.tree": ("multibody.tree",),
@@ -37,11 +38,15 @@ ADDRESSES: dict[str, tuple[str, ...]] = {
     "systems": (),
     "systems.analysis": ("analysis",),
     "systems.controllers": _CONTROLLERS,
+    "systems.drawing": ("framework",),
     "systems.estimators": ("analysis.estimators",),
     "systems.framework": ("framework",),
+    "systems.planar_scenegraph_visualizer": ("geometry.visualizers",),
     "systems.primitives": ("framework.primitives", "analysis"),
+    "systems.pyplot_visualizer": ("geometry.visualizers",),
     "systems.scalar_conversion": ("framework",),
     "trajectories": ("framework.trajectories",),
+    "visualization": ("multibody.visualization",),
 }
 
 # Modules of pydrake of which merganser has nothing.
@@ -50,9 +55,8 @@ WITHOUT_COUNTERPART = frozenset(
         "common.cpp_param", "common.cpp_template", "common.deprecation",
         "examples.compass_gait", "examples.rimless_wheel",
         "geometry.optimization", "gym", "lcm", "manipulation", "multibody.benchmarks",
-        "multibody.fix_inertia", "multibody.inverse_kinematics", "multibody.mesh_to_model", "multibody.meshcat",
-        "multibody.optimization", "multibody.rational", "solvers", "systems.drawing",
-        "systems.jupyter_widgets", "systems.lcm", "systems.planar_scenegraph_visualizer", "systems.pyplot_visualizer",
-        "systems.rendering", "systems.sensors", "visualization",
+        "multibody.fix_inertia", "multibody.inverse_kinematics", "multibody.mesh_to_model",
+        "multibody.optimization", "multibody.rational", "solvers",
+        "systems.jupyter_widgets", "systems.lcm", "systems.rendering", "systems.sensors",
     }
 )  # fmt: skip
