@@ -151,7 +151,7 @@ class ContactResults:
         return PointPairContactInfo(A, B, -force[:3], force[POINT:], separation, slip, pair)
 
     def point_pair_arrays(self) -> tuple[list[tuple[GeometryId, GeometryId]], Vector, Vector]:
-        """Returns all contact points at once: what viewers need, in a hundredth of the time that objects take.
+        """Returns all contact points at once: what viewers need, in a fiftieth of the time that objects take.
 
         Returns:
             The geometries A and B of each; the forces f_Bc_W on B [N], shape [n, 3]; their points of application p_WC
