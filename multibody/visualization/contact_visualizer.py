@@ -7,10 +7,10 @@ import math
 from typing import Any, overload
 
 from merganser.framework import Context, DiagramBuilder, InputPort, LeafSystem, OutputPort, Value
-from merganser.framework.core.inside import publish_on_demand
 from merganser.framework.core.scalars import cast_array
 from merganser.geometry import GeometryVersion, QueryObject, Role
 from merganser.geometry.visualizers import Meshcat
+from merganser.geometry.visualizers.drawing_events import declare_drawing
 from merganser.multibody.plant import ContactResults, MultibodyPlant
 from merganser.multibody.visualization.contact_drawing import (
     PointContactDrawing,
@@ -51,16 +51,10 @@ class ContactVisualizer(LeafSystem):
         super().__init__()
         self._params = _checked(meshcat, params)
         self._drawing = _Drawing(meshcat, self._params)
-        self._demand = meshcat.add_demand()
         self._results_port = self.DeclareAbstractInputPort("contact_results", Value(ContactResults()))
         self._query_port = self.DeclareAbstractInputPort("query_object", Value(QueryObject()))
         self.DeclareInitializationPublishEvent(self._begin)
-        if self._params.publish_period > 0:
-            self.DeclarePeriodicPublishEvent(self._params.publish_period, 0.0, self._draw)
-            publish_on_demand(self, self._demand)
-        else:
-            self.DeclarePerStepPublishEvent(self._draw)
-        self.DeclareForcedPublishEvent(self._draw)
+        self._demand = declare_drawing(self, meshcat, self._params.publish_period, self._draw)
 
     @overload
     @staticmethod

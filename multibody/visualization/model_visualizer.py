@@ -263,6 +263,7 @@ class ModelVisualizer:
             if _RELOAD in meshcat.GetButtonNames() and meshcat.GetButtonClicks(_RELOAD):
                 self._reload()
                 meshcat.AddButton(_STOP, "Escape")
+                shown = None
             values = self._slider_values()
             if values != shown:
                 self._publish()

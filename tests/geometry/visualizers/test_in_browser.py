@@ -11,7 +11,6 @@ import io
 import os
 import threading
 import zipfile
-from collections.abc import Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,6 @@ from browsers import (
     colors_at,
     look_from_the_front,
     mark,
-    open_browser,
     place_of,
 )
 from viewer_clients import eventually
@@ -53,26 +51,10 @@ from merganser.multibody.tree import SpatialInertia
 
 chromium()  # or all is left out
 
+pytest_plugins = ["browser_fixtures"]
+
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "models"
 MODELS = Path(os.environ.get("MERGANSER_MODELS", EXAMPLES.parents[2] / "shared" / "models"))
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with open_browser() as browser:
-        yield browser
-
-
-@pytest.fixture
-def page(browser: Any) -> Iterator[Page]:
-    page = Page(browser)
-    yield page
-    page.close()
-
-
-@pytest.fixture
-def meshcat() -> Meshcat:
-    return Meshcat(port=0)
 
 
 # ------------------------------------------------------------------ what is drawn

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from browsers import SIZE, Page, chromium, color_of, colors_at, look_from_the_front, mark, open_browser, place_of
+from browsers import SIZE, Page, chromium, color_of, colors_at, look_from_the_front, mark, place_of
 from viewer_clients import eventually
 
 from merganser.analysis import Simulator
@@ -37,25 +36,9 @@ from merganser.multibody.visualization import (
 
 chromium()  # or all is left out
 
+pytest_plugins = ["browser_fixtures"]
+
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "models"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with open_browser() as browser:
-        yield browser
-
-
-@pytest.fixture
-def page(browser: Any) -> Iterator[Page]:
-    page = Page(browser)
-    yield page
-    page.close()
-
-
-@pytest.fixture
-def meshcat() -> Meshcat:
-    return Meshcat(port=0)
 
 
 def pull(page: Page, slider: str, part: float) -> None:
