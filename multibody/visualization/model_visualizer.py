@@ -246,7 +246,7 @@ class ModelVisualizer:
             self._browser_new = False
             webbrowser.open(meshcat.web_url(), new=True)
         if not loop_once:
-            _logger.info(f"Click '{_STOP}' or press Esc to quit.")
+            _logger.info(f"Click '{_STOP}' in the page, or press Esc there, to quit.")
         try:
             meshcat.AddButton(_STOP, "Escape")
             self._loop(loop_once)
