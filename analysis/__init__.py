@@ -44,6 +44,7 @@ from merganser.analysis.simulator import InitializeParams, Simulator
 from merganser.analysis.simulator_config import ApplySimulatorConfig, ExtractSimulatorConfig, SimulatorConfig
 from merganser.analysis.simulator_statistics import PrintSimulatorStatistics
 from merganser.analysis.simulator_status import SimulatorStatus
+from merganser.analysis.sublevel_plots import plot_sublevelset_expression, plot_sublevelset_quadratic
 
 __all__ = [
     "ApplySimulatorConfig",
@@ -92,4 +93,6 @@ __all__ = [
     "log_labels",
     "log_to_pandas",
     "plot_log",
+    "plot_sublevelset_expression",
+    "plot_sublevelset_quadratic",
 ]

@@ -22,6 +22,7 @@ from merganser.framework.core.events import (
     TriggerType,
     UnrestrictedUpdateEvent,
 )
+from merganser.framework.core.graphviz_plot import plot_graphviz, plot_system_graphviz
 from merganser.framework.core.indices import (
     AbstractParameterIndex,
     AbstractStateIndex,
@@ -191,4 +192,6 @@ __all__ = [
     "kUseDefaultName",
     "kVectorValued",
     "plot_diagram",
+    "plot_graphviz",
+    "plot_system_graphviz",
 ]

@@ -1,8 +1,9 @@
 """Every public name of the package, for interactive work: `from merganser.all import *`.
 
 The names of merganser.framework.symbolic are among them where sympy is installed (extra `symbolic`). As sympy takes
-0.3 s to import, that only happens when one of them is asked for. Functions that both have (sin, sqrt, max, ...) are
-those of merganser.framework.math, which take floats, AutoDiffXd and Expression; `Polynomial` is the symbolic one.
+0.3 s to import, that only happens when one of them is asked for; so it is with merganser.multibody.visualization.
+Functions that both have (sin, sqrt, max, ...) are those of merganser.framework.math, which take floats, AutoDiffXd and
+Expression; `Polynomial` is the symbolic one.
 """
 
 import importlib.util
@@ -32,6 +33,7 @@ from merganser.multibody.tree import *  # noqa: F403
 
 if TYPE_CHECKING:
     from merganser.framework.symbolic import *  # type: ignore[assignment]  # noqa: F403  # isort: skip
+    from merganser.multibody.visualization import *  # noqa: F403  # isort: skip
     from merganser.framework.math import *  # noqa: F403  # isort: skip
 
 _SYMBOLIC = (
@@ -48,22 +50,32 @@ _SYMBOLIC = (
     "from_sympy", "if_then_else", "intersect", "logical_and", "logical_not", "logical_or",
     "positive_semidefinite", "to_sympy", "uninterpreted_function",
 )  # fmt: skip
+_VISUALIZATION = (
+    "AddDefaultVisualization", "AddFrameTriadIllustration", "ApplyVisualizationConfig", "ContactVisualizer",
+    "ContactVisualizerParams", "ContactVisualizer_", "InertiaVisualizer", "JointSliders", "JointSliders_",
+    "ModelVisualizer", "VisualizationConfig",
+)  # fmt: skip
+_LATER: dict[str, tuple[str, ...]] = {
+    "merganser.framework.symbolic": _SYMBOLIC,
+    "merganser.multibody.visualization": _VISUALIZATION,
+}
 _has_sympy = importlib.util.find_spec("sympy") is not None
 if _has_sympy:
     del Polynomial  # noqa: F821  of one variable, in trajectories; symbolic's is the one of this name
 
 __all__ = sorted({name for name in globals() if not name.startswith("_")} - {"TYPE_CHECKING", "Any", "importlib"})
+__all__ += _VISUALIZATION
 if _has_sympy:
     __all__ += _SYMBOLIC
 
 
 def __getattr__(name: str) -> Any:
-    if not (_has_sympy and name in _SYMBOLIC):
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    from merganser.framework import symbolic
-
-    globals().update((each, getattr(symbolic, each)) for each in _SYMBOLIC)
-    return getattr(symbolic, name)
+    for module, names in _LATER.items():
+        if name in names and name in __all__:
+            home = importlib.import_module(module)
+            globals().update((each, getattr(home, each)) for each in names)
+            return globals()[name]
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:

@@ -1,7 +1,8 @@
-"""The command line: look into and make model files, let models drop and swing, compile kernels, run pydrake programs.
+"""The command line: look at, read and make models, let them drop and swing, compile kernels, run programs for pydrake.
 
 python -m merganser info MODEL
 python -m merganser simulate MODEL [--duration 5] [--time-step 0.001] [--fix-base] [--plot out.png]
+python -m merganser view MODEL ... [-w] [--visualize_frames] [-q Q ...]
 python -m merganser mesh_to_model MESH [--scale FACTOR] [--mass KG | --density KG/M3] [-o FILE] ...
 python -m merganser fix_inertia MODEL [OUTPUT] [--in_place] ...
 python -m merganser compile [TOPIC ...]
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from merganser.compiling import TOPICS, compile_topics
 from merganser.multibody import fix_inertia, mesh_to_model
+from merganser.view_command import add_view_arguments, view_models
 
 if TYPE_CHECKING:
     from merganser.multibody.plant import MultibodyPlant
@@ -50,6 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     fix_inertia.add_arguments(
         commands.add_parser("fix_inertia", help="put mass properties into a model file that its geometry has")
     )
+    add_view_arguments(commands.add_parser("view", help="show models in the browser, with sliders for their joints"))
     compile_ = commands.add_parser("compile", help="compile kernels beforehand, for images and classrooms")
     compile_.add_argument("topics", metavar="TOPIC", nargs="*", help=f"{', '.join(TOPICS)}; by default all")
     run = commands.add_parser("run", help="run a program written for pydrake with merganser in its place")
@@ -68,6 +71,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _check(options)
         if options.command == "compile":
             return _compile(options)
+        if options.command == "view":
+            view_models(options)
+            return 0
         if options.command in ("mesh_to_model", "fix_inertia"):
             return (mesh_to_model if options.command == "mesh_to_model" else fix_inertia).run(options)
         return _info(options) if options.command == "info" else _simulate(options)

@@ -190,6 +190,16 @@ class ContactSurface:
         self._require("poly_e_MN", HydroelasticContactRepresentation.kPolygon)
         return self._polygons[1]
 
+    def as_triangles(self) -> tuple[Array, NDArray[np.int64], Array]:
+        """Returns the surface as triangles, to be drawn; polygons become fans of them.
+
+        Returns:
+            Positions of the vertices in W [m], shape [n, 3]; the vertices of triangles, shape [m, 3]; pressures at the
+            vertices [Pa], shape [n].
+        """
+        vertices, triangles = self._around_centroids if self.is_triangle() else (self._vertices, self._around_corners())
+        return vertices[:, :3], triangles, vertices[:, 3]
+
     def Equal(self, surface: ContactSurface) -> bool:
         """Whether both have the same kind of faces, exactly the same vertices and exactly the same pressures there."""
         return (
@@ -229,15 +239,27 @@ class ContactSurface:
         gradients = self._numbers[:, first : first + 3]
         return mesh, PolygonSurfaceMeshFieldLinear(self._vertices[:, 3], mesh, gradients)
 
+    def _around_corners(self) -> NDArray[np.int64]:
+        """Triangles that make up the polygons, all with its first corner, shape [.., 3]."""
+        first = (np.cumsum(self._num_corners) - self._num_corners)[self._owners]
+        second = np.arange(len(self._vertices))
+        begins_one = (second > first) & (second < first + self._num_corners[self._owners] - 1)
+        return np.stack([first, second, second + 1], axis=1)[begins_one]
+
     @functools.cached_property
-    def _triangles(self) -> tuple[TriangleSurfaceMesh, TriangleSurfaceMeshFieldLinear]:
+    def _around_centroids(self) -> tuple[Array, NDArray[np.int64]]:
+        """Vertices with pressures, those of centroids last, shape [.., 4], and the triangles around these."""
         count = len(self._vertices)
         ends = np.cumsum(self._num_corners)
         following = np.arange(1, count + 1)
         following[ends - 1] = ends - self._num_corners
         triangles = np.stack([np.arange(count), following, count + self._owners], axis=1)
         centers = np.column_stack([self._numbers[:, CENTROID : CENTROID + 3], self._numbers[:, PRESSURE]])
-        vertices = np.vstack([self._vertices, centers])
+        return np.vstack([self._vertices, centers]), triangles
+
+    @functools.cached_property
+    def _triangles(self) -> tuple[TriangleSurfaceMesh, TriangleSurfaceMeshFieldLinear]:
+        vertices, triangles = self._around_centroids
         mesh = TriangleSurfaceMesh(triangles, vertices[:, :3])
         return mesh, TriangleSurfaceMeshFieldLinear(vertices[:, 3], mesh)
 

@@ -1,24 +1,39 @@
-"""Viewers: Meshcat, a scene that browsers show, and systems that draw a SceneGraph there."""
+"""Viewers: Meshcat, a scene that browsers show, and systems that draw a SceneGraph there or by matplotlib."""
 
 from merganser.geometry.rgba import Rgba
 from merganser.geometry.shapes import MeshcatCone
 from merganser.geometry.visualizers.animation import MeshcatAnimation
 from merganser.geometry.visualizers.meshcat import Meshcat, StartMeshcat
 from merganser.geometry.visualizers.meshcat_point_cloud_visualizer import MeshcatPointCloudVisualizer
+from merganser.geometry.visualizers.meshcat_pose_sliders import MeshcatPoseSliders
 from merganser.geometry.visualizers.meshcat_visualizer import MeshcatVisualizer
 from merganser.geometry.visualizers.params import MeshcatParams, MeshcatVisualizerParams
-from merganser.geometry.visualizers.scalar_templates import MeshcatPointCloudVisualizer_, MeshcatVisualizer_
+from merganser.geometry.visualizers.planar_scenegraph_visualizer import (
+    ConnectPlanarSceneGraphVisualizer,
+    PlanarSceneGraphVisualizer,
+)
+from merganser.geometry.visualizers.pyplot_visualizer import PyPlotVisualizer
+from merganser.geometry.visualizers.scalar_templates import (
+    MeshcatPointCloudVisualizer_,
+    MeshcatPoseSliders_,
+    MeshcatVisualizer_,
+)
 
 __all__ = [
+    "ConnectPlanarSceneGraphVisualizer",
     "Meshcat",
     "MeshcatAnimation",
     "MeshcatCone",
     "MeshcatParams",
     "MeshcatPointCloudVisualizer",
     "MeshcatPointCloudVisualizer_",
+    "MeshcatPoseSliders",
+    "MeshcatPoseSliders_",
     "MeshcatVisualizer",
     "MeshcatVisualizerParams",
     "MeshcatVisualizer_",
+    "PlanarSceneGraphVisualizer",
+    "PyPlotVisualizer",
     "Rgba",
     "StartMeshcat",
 ]

@@ -17,7 +17,7 @@ from merganser.geometry.visualizers.sequence import Drawing, Sequence
 
 __all__ = ["MeshcatAnimation", "kind_of_property"]
 
-_ROUNDING = 1e-6  # of a frame: times of frames are multiples of a period that is no binary fraction
+_ROUNDING = 1e-6  # of a frame: times of frames are multiples of a period that is no binary fraction; of a scale
 _DISCRETE = 2300  # constants of three.js
 _LINEAR = 2301
 
@@ -234,15 +234,19 @@ def _tracks_of_block(block: PoseBlock, frames: dict[int, NDArray[np.float64]]) -
     """The tracks of the paths of a block; of those that do not move, with one frame."""
     order = sorted(frames)
     X = np.array([frames[frame] for frame in order])  # shape [num_frames, num_paths, 4, 4]
+    scales = np.linalg.norm(X[..., :3, :3], axis=-2)  # of rotations 1; a matrix may scale its axes
     tracks = {}
     for row, path in enumerate(block.paths):
         last = len(order) if (X[:, row] != X[0, row]).any() else 1
-        position, quaternion = _positions_and_quaternions(X[:last, row])
-        numbers = np.array(order[:last])
+        numbers, scale, poses = np.array(order[:last]), scales[:last, row], X[:last, row].copy()
+        poses[:, :3, :3] /= scale[:, np.newaxis]
+        position, quaternion = _positions_and_quaternions(poses)
         tracks[path] = [
             _track("position", "vector3", numbers, position),
             _track("quaternion", "quaternion", numbers, quaternion),
         ]
+        if np.abs(scale - 1.0).max() > _ROUNDING:
+            tracks[path].append(_track("scale", "vector3", numbers, scale))
     return tracks
 
 

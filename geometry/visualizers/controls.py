@@ -30,10 +30,10 @@ class _Slider:
     value: float
 
     def nearest(self, value: float) -> float:
-        """The value that the slider can have which is nearest: a whole number of steps from the smallest one."""
-        inside = min(max(value, self.min), self.max)
-        steps = math.floor((inside - self.min) / self.step + 0.5)
-        return min(max(self.min + steps * self.step, self.min), self.max)
+        """The value that the slider can have which is nearest: a multiple of the step, as in the page, or an end."""
+        steps = min(max(value, self.min), self.max) / self.step
+        rounded = math.copysign(math.floor(abs(steps) + 0.5), steps) * self.step
+        return min(max(rounded, self.min), self.max) + 0.0  # no -0.0
 
 
 class Controls:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 from merganser.framework import Context, InputPort, LeafSystem, Value
-from merganser.framework.core.inside import publish_on_demand
 from merganser.framework.core.scalars import cast_array
 from merganser.framework.math import RigidTransform
 from merganser.geometry.perception import PointCloud
 from merganser.geometry.rgba import Rgba
+from merganser.geometry.visualizers.drawing_events import declare_drawing
 from merganser.geometry.visualizers.meshcat import Meshcat
 
 __all__ = ["MeshcatPointCloudVisualizer"]
@@ -46,15 +46,9 @@ class MeshcatPointCloudVisualizer(LeafSystem):
         self._path = path
         self._point_size = 0.001
         self._default_rgba = Rgba(0.9, 0.9, 0.9, 1.0)
-        self._demand = meshcat.add_demand()
         self._cloud = self.DeclareAbstractInputPort("cloud", Value(PointCloud()))
         self._pose = self.DeclareAbstractInputPort("X_ParentCloud", Value(RigidTransform()))
-        if publish_period > 0:
-            self.DeclarePeriodicPublishEvent(publish_period, 0.0, self._draw)
-            publish_on_demand(self, self._demand)
-        else:
-            self.DeclarePerStepPublishEvent(self._draw)
-        self.DeclareForcedPublishEvent(self._draw)
+        self._demand = declare_drawing(self, meshcat, publish_period, self._draw)
 
     def set_point_size(self, point_size: float) -> None:
         """Sets the size of points [m]; 0.001 unless told otherwise."""

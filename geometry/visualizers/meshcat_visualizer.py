@@ -7,12 +7,12 @@ import math
 from typing import Any, overload
 
 from merganser.framework import Context, DiagramBuilder, InputPort, LeafSystem, OutputPort, Value
-from merganser.framework.core.inside import publish_on_demand
 from merganser.framework.core.scalars import cast_array
 from merganser.geometry.query_object import QueryObject
 from merganser.geometry.roles import Role
 from merganser.geometry.scene_graph import SceneGraph
 from merganser.geometry.visualizers.animation import MeshcatAnimation
+from merganser.geometry.visualizers.drawing_events import declare_drawing
 from merganser.geometry.visualizers.meshcat import Meshcat
 from merganser.geometry.visualizers.params import MeshcatVisualizerParams
 from merganser.geometry.visualizers.scene_drawing import SceneDrawing
@@ -48,15 +48,9 @@ class MeshcatVisualizer(LeafSystem):
         self._params = _checked(meshcat, params)
         self._meshcat = meshcat
         self._drawing = SceneDrawing(meshcat, self._params)
-        self._demand = meshcat.add_demand()
         self._port = self.DeclareAbstractInputPort("query_object", Value(QueryObject()))
         self.DeclareInitializationPublishEvent(self._begin)
-        if self._params.publish_period > 0:
-            self.DeclarePeriodicPublishEvent(self._params.publish_period, 0.0, self._draw)
-            publish_on_demand(self, self._demand)
-        else:
-            self.DeclarePerStepPublishEvent(self._draw)
-        self.DeclareForcedPublishEvent(self._draw)
+        self._demand = declare_drawing(self, meshcat, self._params.publish_period, self._draw)
         self._slider = f"{self._params.prefix} α" if self._params.enable_alpha_slider else ""
         if self._slider:
             meshcat.DeleteSlider(self._slider, strict=False)

@@ -6,9 +6,10 @@ from typing import Any
 
 from merganser.framework.core.templates import SystemTemplate
 from merganser.geometry.visualizers.meshcat_point_cloud_visualizer import MeshcatPointCloudVisualizer
+from merganser.geometry.visualizers.meshcat_pose_sliders import MeshcatPoseSliders
 from merganser.geometry.visualizers.meshcat_visualizer import MeshcatVisualizer
 
-__all__ = ["MeshcatPointCloudVisualizer_", "MeshcatVisualizer_"]
+__all__ = ["MeshcatPointCloudVisualizer_", "MeshcatPoseSliders_", "MeshcatVisualizer_"]
 
 
 def _with_values() -> tuple[type[Any], ...]:
@@ -20,3 +21,4 @@ def _with_values() -> tuple[type[Any], ...]:
 
 MeshcatVisualizer_ = SystemTemplate(MeshcatVisualizer, _with_values)
 MeshcatPointCloudVisualizer_ = SystemTemplate(MeshcatPointCloudVisualizer, _with_values)
+MeshcatPoseSliders_ = SystemTemplate(MeshcatPoseSliders, _with_values)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.geometry import HydroelasticContactRepresentation, PenetrationAsPointPair
+from merganser.geometry import GeometryId, HydroelasticContactRepresentation, PenetrationAsPointPair
 from merganser.geometry.hydroelastic.contact_surface import ContactSurface
 from merganser.geometry.query_results import NHAT, P_WCA, P_WCB
 from merganser.multibody.contact.plant_layout import APPROACH, POINT, SLIP
@@ -149,6 +149,19 @@ class ContactResults:
         separation, slip = -force.item(APPROACH), force.item(SLIP)
         A, B = BodyIndex(bodies[a]), BodyIndex(bodies[b])
         return PointPairContactInfo(A, B, -force[:3], force[POINT:], separation, slip, pair)
+
+    def point_pair_arrays(self) -> tuple[list[tuple[GeometryId, GeometryId]], Vector, Vector]:
+        """Returns all contact points at once: what viewers need, in a fiftieth of the time that objects take.
+
+        Returns:
+            The geometries A and B of each; the forces f_Bc_W on B [N], shape [n, 3]; their points of application p_WC
+                [m], shape [n, 3].
+        """
+        if self._sample is None:
+            return [], np.zeros((0, 3)), np.zeros((0, 3))
+        ids, forces = self._sample.geometry_ids, self._sample.forces
+        pairs = [(ids[a], ids[b]) for a, b in self._sample.geometries.tolist()]
+        return pairs, -forces[:, :3], forces[:, POINT : POINT + 3]
 
     def hydroelastic_contact_info(self, i: int) -> HydroelasticContactInfo:
         """Returns a contact surface, and what it exerts.

@@ -180,7 +180,8 @@ def test_every_package_has_a_readme():
         ("merganser.geometry.visualizers", {"numba", "scipy", "trimesh", "tornado", "umsgpack", "asyncio", "zipfile"}),
         ("merganser.multibody.plant", {"numba", "llvmlite", "scipy", "matplotlib", "networkx", "sympy", "lxml"}),
         ("merganser.all", {"numba", "llvmlite", "scipy", "matplotlib", "networkx", "sympy", "rich", "trimesh"}),
-        ("merganser.all", {"tornado", "umsgpack"}),
+        ("merganser.all", {"tornado", "umsgpack", "merganser.multibody.visualization"}),
+        ("merganser.multibody.visualization", {"numba", "scipy", "matplotlib", "tornado", "webbrowser"}),
     ],
 )
 def test_import_is_light(module, forbidden):
@@ -217,6 +218,8 @@ import sys
 import merganser.all as everything
 from merganser.framework import math, symbolic
 assert set(symbolic.__all__) - set(math.__all__) == set(everything._SYMBOLIC)
+from merganser.multibody import visualization
+assert set(everything._VISUALIZATION) <= set(visualization.__all__) <= set(everything.__all__)
 from merganser.all import Expression, sin
 assert Expression is symbolic.Expression and sin is math.sin
 names = {}

@@ -1,4 +1,5 @@
-"""Rows about what a viewer costs a simulation: an arm, and many bodies, with and without a page that shows them.
+"""Rows about what a viewer costs a simulation: an arm, many bodies, and contacts, with and without a page that shows
+them.
 
 A page is a process that reads what comes by the websocket, as a browser would. Rows "speed kept" have this
 package's own simulation without one as reference: their ratio is the speed that is kept.
@@ -17,6 +18,7 @@ from libraries import ROOT, Call, Library, Row, load
 
 ARM = ROOT / "examples" / "models" / "arm7.urdf"
 NUM_BODIES = 400
+NUM_RESTING = 100
 SPAN = 1.0  # simulated in each call [s]
 READER = """
 import asyncio, sys
@@ -30,6 +32,7 @@ async def read():
 
 asyncio.run(read())
 """
+_alive: list[Any] = []  # Meshcats of pydrake, which may end only in the thread where they began
 NONE, NOBODY, PAGE = "no viewer", "nobody looks", "a page is open"
 
 
@@ -44,14 +47,34 @@ def geometry_of(library: Library) -> Any:
     return merganser.geometry
 
 
-def make_viewer(library: Library, builder: Any, scene_graph: Any, period: float, audience: str) -> Any:
-    """A Meshcat that draws the scene, with somebody who looks at it or not."""
+def visualization_of(library: Library) -> Any:
+    """The module with all viewers of a plant, of either package."""
+    if library.plant.__name__.startswith("pydrake"):
+        import pydrake.visualization
+
+        return pydrake.visualization
+    import merganser.multibody.visualization
+
+    return merganser.multibody.visualization
+
+
+def make_viewer(
+    library: Library, builder: Any, scene_graph: Any, period: float, audience: str, with_all: bool = False
+) -> Any:
+    """A Meshcat that draws the scene, or all that there is about a plant, with somebody who looks at it or not."""
     if audience == NONE:
         return None
     geometry = geometry_of(library)
     meshcat = geometry.Meshcat(port=0)
-    params = geometry.MeshcatVisualizerParams(publish_period=period)
-    geometry.MeshcatVisualizer.AddToBuilder(builder, scene_graph, meshcat, params)
+    if geometry.__name__.startswith("pydrake"):
+        _alive.append(meshcat)
+    if with_all:
+        visualization = visualization_of(library)
+        config = visualization.VisualizationConfig(publish_period=period)
+        visualization.ApplyVisualizationConfig(config, builder, meshcat=meshcat)
+    else:
+        params = geometry.MeshcatVisualizerParams(publish_period=period)
+        geometry.MeshcatVisualizer.AddToBuilder(builder, scene_graph, meshcat, params)
     if audience == PAGE:
         reader = subprocess.Popen([sys.executable, "-c", READER, meshcat.ws_url()], stdout=subprocess.PIPE)
         assert reader.stdout is not None and reader.stdout.readline() == b"connected\n"
@@ -81,11 +104,30 @@ def flying_boxes(library: Library, audience: str) -> Call:
     return advancing(library, builder, plant, make_viewer(library, builder, scene_graph, 1 / 32, audience))
 
 
-def advancing(library: Library, builder: Any, plant: Any, meshcat: Any) -> Call:
+def resting_boxes(library: Library, audience: str) -> Call:
+    """Boxes on the ground, four contact points each, in steps of 5 ms; all viewers at 32 Hz, with contact forces."""
+    geometry = geometry_of(library)
+    builder = library.framework.DiagramBuilder()
+    plant, scene_graph = library.plant.AddMultibodyPlantSceneGraph(builder, 0.005)
+    X, friction = plant.world_frame().GetFixedPoseInBodyFrame(), library.plant.CoulombFriction(0.8, 0.8)
+    plant.RegisterCollisionGeometry(plant.world_body(), X, geometry.HalfSpace(), "ground", friction)
+    for i in range(NUM_RESTING):
+        body = plant.AddRigidBody(f"box{i}", library.tree.SpatialInertia.SolidBoxWithMass(1.0, 0.3, 0.3, 0.3))
+        plant.RegisterCollisionGeometry(body, X, geometry.Box(0.3, 0.3, 0.3), "box", friction)
+        plant.RegisterVisualGeometry(body, X, geometry.Box(0.3, 0.3, 0.3), "box", [0.5, 0.5, 0.5, 1.0])
+    plant.Finalize()
+    meshcat = make_viewer(library, builder, scene_graph, 1 / 32, audience, with_all=True)
+    q = [x for i in range(NUM_RESTING) for x in (1.0, 0.0, 0.0, 0.0, 0.5 * (i % 10), 0.5 * (i // 10), 0.15)]
+    return advancing(library, builder, plant, meshcat, q)
+
+
+def advancing(library: Library, builder: Any, plant: Any, meshcat: Any, q: list[float] | None = None) -> Call:
     """Simulates a second more with each call; returns where things are."""
     simulator = library.analysis.Simulator(builder.Build())
     inside = plant.GetMyMutableContextFromRoot(simulator.get_mutable_context())
-    if plant.num_actuators():
+    if q is not None:
+        plant.SetPositions(inside, q)
+    elif plant.num_actuators():
         plant.get_actuation_input_port().FixValue(inside, [0.0] * plant.num_actuators())
         plant.SetPositions(inside, [0.1 * (i + 1) for i in range(plant.num_positions())])
     else:
@@ -100,15 +142,19 @@ def advancing(library: Library, builder: Any, plant: Any, meshcat: Any) -> Call:
 
 
 def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
-    """Both scenes, beside pydrake's and beside no viewer at all."""
+    """All scenes, beside pydrake's and beside no viewer at all."""
     try:
         import tornado  # noqa: F401
     except ImportError:
         return  # the extra `view` is not installed
-    scenes = (("arm at 1 kHz, drawn at 64 Hz", moving_arm), (f"{NUM_BODIES} bodies drawn at 32 Hz", flying_boxes))
-    for name, make in scenes:
+    scenes = (
+        ("arm at 1 kHz, drawn at 64 Hz", moving_arm, 1e-6),
+        (f"{NUM_BODIES} bodies drawn at 32 Hz", flying_boxes, 1e-6),
+        (f"{NUM_RESTING} boxes at rest, with contacts at 32 Hz", resting_boxes, 1e-2),  # they sink as deep as they may
+    )
+    for name, make, tolerance in scenes:
         for audience in (NOBODY, PAGE):
             mine = functools.partial(make, ours, audience)
             reference = None if theirs is None else functools.partial(make, theirs, audience)
-            yield Row(f"1 s, {name}, {audience}", mine, reference, 1, tolerance=1e-6)
+            yield Row(f"1 s, {name}, {audience}", mine, reference, 1, tolerance=tolerance)
             yield Row(f"1 s, {name}, {audience}: speed kept", mine, functools.partial(make, ours, NONE), 1)

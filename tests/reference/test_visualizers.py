@@ -169,7 +169,10 @@ def test_transforms_and_properties_are_the_same_commands(meshcats: Any) -> None:
     assert one == other
 
 
-SLIDERS = [(0, 1, 0.1, 0.55), (0, 1, 0.1, 5), (0, 1, 3, 0.7), (0, 1, 0.3, 0.95), (-1, 1, 0.25, -0.4), (2, 2, 1, 0)]
+SLIDERS = [
+    (0, 1, 0.1, 0.55), (0, 1, 0.1, 5), (0, 1, 3, 0.7), (0, 1, 0.3, 0.95), (-1, 1, 0.25, -0.4), (2, 2, 1, 0),
+    (-np.pi, np.pi, 0.01, 0.1), (0.05, 1, 0.1, 0.45), (-1, 2.2, 0.3, 5),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("slider", SLIDERS)

@@ -115,3 +115,20 @@ def place_of(x: float, z: float, extent: float, height: float = 0.0) -> tuple[in
     column = (x + extent) / (2 * extent) * SIZE
     row = (extent - (z - height)) / (2 * extent) * SIZE
     return int(row), int(column)
+
+
+def color_of(pixel: np.ndarray) -> str:
+    """The name of a color, whatever light falls on it."""
+    if pixel[3] == 0:
+        return "nothing"
+    bright = pixel[:3] > 0.55 * max(int(pixel[:3].max()), 40)
+    names = {
+        (1, 0, 0): "red", (0, 1, 0): "green", (0, 0, 1): "blue", (1, 1, 0): "yellow", (1, 0, 1): "purple",
+        (0, 1, 1): "cyan", (1, 1, 1): "gray", (0, 0, 0): "black",
+    }  # fmt: skip
+    return names[tuple(int(each) for each in bright)]
+
+
+def colors_at(image: np.ndarray, points: list[tuple[float, float]], extent: float, height: float = 0.0) -> list[str]:
+    """The colors at points x, z."""
+    return [color_of(image[place_of(x, z, extent, height)]) for x, z in points]

@@ -8,6 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
+import numpy as np
 import umsgpack
 from tornado.httpclient import HTTPRequest
 from tornado.websocket import WebSocketClientConnection, websocket_connect
@@ -73,3 +74,19 @@ def eventually(condition: Callable[[], bool], seconds: float = 5.0) -> bool:
             return False
         time.sleep(0.005)
     return True
+
+
+def matrix_at(meshcat: Any, path: str) -> np.ndarray:
+    """The transform of a path, shape [4, 4]."""
+    return np.array(umsgpack.unpackb(meshcat._GetPackedTransform(path))["matrix"]).reshape(4, 4).T
+
+
+def color_at(meshcat: Any, path: str) -> tuple[int, float]:
+    """Color and opacity of the object at a path."""
+    (material,) = umsgpack.unpackb(meshcat._GetPackedObject(path))["object"]["materials"]
+    return material["color"], material["opacity"]
+
+
+def property_at(meshcat: Any, path: str, name: str) -> Any:
+    """A property of a path."""
+    return umsgpack.unpackb(meshcat._GetPackedProperty(path, name))["value"]

@@ -34,6 +34,7 @@ ADDRESSES: dict[str, tuple[str, ...]] = {
     "multibody.fix_inertia": ("multibody.fix_inertia",),
     "multibody.math": ("multibody.math",),
     "multibody.mesh_to_model": ("multibody.mesh_to_model",),
+    "multibody.meshcat": ("multibody.visualization",),
     "multibody.parsing": ("multibody.parsing",),
     "multibody.plant": ("multibody.plant",),
     "multibody.tree": ("multibody.tree",),
@@ -43,9 +44,12 @@ ADDRESSES: dict[str, tuple[str, ...]] = {
     "symbolic": ("framework.symbolic",),
     "systems.analysis": ("analysis",),
     "systems.controllers": _CONTROLLERS,
+    "systems.drawing": ("framework",),
     "systems.estimators": ("analysis.estimators",),
     "systems.framework": ("framework",),
+    "systems.planar_scenegraph_visualizer": ("geometry.visualizers",),
     "systems.primitives": ("framework.primitives", "analysis"),
+    "systems.pyplot_visualizer": ("geometry.visualizers",),
     "systems.scalar_conversion": (
         "framework",
         "framework.autodiff",
@@ -55,7 +59,7 @@ ADDRESSES: dict[str, tuple[str, ...]] = {
     ),
     "systems.sensors": ("geometry.sensors", "multibody.sensors"),
     "trajectories": ("framework.trajectories",),
-    "visualization": ("geometry.sensors",),
+    "visualization": ("multibody.visualization", "geometry.sensors"),
 }
 
 _PACKAGES = {module.rpartition(".")[0] for module in (*ADDRESSES, *NAMES, *MODULES_OF)}

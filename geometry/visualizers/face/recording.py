@@ -51,6 +51,10 @@ class RecordingFace(MeshcatParts):
         self._recording.is_on = False
         self._scene.want_always(False)
 
+    def is_recording(self) -> bool:
+        """Whether a recording is on."""
+        return self._recording.is_on
+
     def PublishRecording(self) -> None:
         """Shows the recording, with a time line."""
         self.SetAnimation(self._recording.animation)
@@ -96,7 +100,10 @@ class RecordingFace(MeshcatParts):
         return self._scene.add_pose_block(paths)
 
     def set_poses(self, block: PoseBlock, X: NDArray[np.float64], time_in_recording: float | None = None) -> None:
-        """Sets the transforms of the paths of a block, shape [num_paths, 4, 4]: SetTransform for all at once."""
+        """Sets the transforms of the paths of a block, shape [num_paths, 4, 4]: SetTransform for all at once.
+
+        Axes may be scaled.
+        """
         frame = self._recording.frame(time_in_recording)
         if frame is not None:
             self._recording.animation.set_poses(frame, block, X.copy())

@@ -11,14 +11,22 @@ import io
 import os
 import threading
 import zipfile
-from collections.abc import Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from browsers import SIZE, Page, chromium, look_from_the_front, mark, open_browser, place_of
+from browsers import (
+    SIZE,
+    Page,
+    chromium,
+    color_of,
+    colors_at,
+    look_from_the_front,
+    mark,
+    place_of,
+)
 from viewer_clients import eventually
 
 from merganser.analysis import Simulator
@@ -43,43 +51,10 @@ from merganser.multibody.tree import SpatialInertia
 
 chromium()  # or all is left out
 
+pytest_plugins = ["browser_fixtures"]
+
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "models"
 MODELS = Path(os.environ.get("MERGANSER_MODELS", EXAMPLES.parents[2] / "shared" / "models"))
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with open_browser() as browser:
-        yield browser
-
-
-@pytest.fixture
-def page(browser: Any) -> Iterator[Page]:
-    page = Page(browser)
-    yield page
-    page.close()
-
-
-@pytest.fixture
-def meshcat() -> Meshcat:
-    return Meshcat(port=0)
-
-
-def color_of(pixel: np.ndarray) -> str:
-    """The name of a color, whatever light falls on it."""
-    if pixel[3] == 0:
-        return "nothing"
-    bright = pixel[:3] > 0.55 * max(int(pixel[:3].max()), 40)
-    names = {
-        (1, 0, 0): "red", (0, 1, 0): "green", (0, 0, 1): "blue", (1, 1, 0): "yellow", (1, 0, 1): "purple",
-        (0, 1, 1): "cyan", (1, 1, 1): "gray", (0, 0, 0): "black",
-    }  # fmt: skip
-    return names[tuple(int(each) for each in bright)]
-
-
-def colors_at(image: np.ndarray, points: list[tuple[float, float]], extent: float, height: float = 0.0) -> list[str]:
-    """The colors at points x, z."""
-    return [color_of(image[place_of(x, z, extent, height)]) for x, z in points]
 
 
 # ------------------------------------------------------------------ what is drawn

@@ -348,7 +348,10 @@ def test_buttons(meshcat: Meshcat) -> None:
 
 def test_sliders(meshcat: Meshcat) -> None:
     assert meshcat.AddSlider("gain", min=0, max=1, step=0.1, value=0.55) == pytest.approx(0.6)
-    assert meshcat.AddSlider("x", -1, 1, 0.3, 5, "KeyA", "KeyD") == 1
+    assert meshcat.AddSlider("x", -1, 1, 0.3, 5, "KeyA", "KeyD") == pytest.approx(0.9)  # multiples of the step
+    assert [meshcat.SetSliderValue("x", value) for value in (-5.0, -0.2)] == pytest.approx([-0.9, -0.3])
+    assert meshcat.AddSlider("limit", -0.1, 1.96, 0.1, 5) == 1.96 == meshcat.SetSliderValue("limit", 2.0)  # not beyond
+    meshcat.DeleteSlider("limit")
     assert meshcat.SetSliderValue("gain", 0.77) == pytest.approx(0.8) == meshcat.GetSliderValue("gain")
     assert meshcat.SetSliderValue("gain", -np.inf) == 0
     assert meshcat.GetSliderNames() == ["gain", "x"]

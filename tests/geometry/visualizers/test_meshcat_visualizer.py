@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("umsgpack", reason="extra `view`")
 import umsgpack
+from viewer_clients import color_at, matrix_at, property_at
 
 from merganser.analysis import ApplySimulatorConfig, Simulator, SimulatorConfig
 from merganser.framework import AbstractValue, DiagramBuilder, LeafSystem, Value
@@ -84,19 +85,6 @@ def _clean(meshcat: Meshcat) -> None:
     meshcat.DeleteAddedControls()
     meshcat.StopRecording()
     meshcat.DeleteRecording()
-
-
-def matrix_at(meshcat: Meshcat, path: str) -> np.ndarray:
-    return np.array(umsgpack.unpackb(meshcat._GetPackedTransform(path))["matrix"]).reshape(4, 4).T
-
-
-def color_at(meshcat: Meshcat, path: str) -> tuple[int, float]:
-    (material,) = umsgpack.unpackb(meshcat._GetPackedObject(path))["object"]["materials"]
-    return material["color"], material["opacity"]
-
-
-def property_at(meshcat: Meshcat, path: str, name: str) -> Any:
-    return umsgpack.unpackb(meshcat._GetPackedProperty(path, name))["value"]
 
 
 # ------------------------------------------------------------------ what is drawn

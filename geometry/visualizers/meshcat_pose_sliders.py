@@ -1,0 +1,212 @@
+"""MeshcatPoseSliders: a pose that users set by sliders in the browser."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from merganser.framework import AbstractValue, Context, LeafSystem, System, Value
+from merganser.framework.core.inside import scalar_of
+from merganser.framework.core.scalars import cast_array
+from merganser.framework.math import RigidTransform, RollPitchYaw
+from merganser.geometry.visualizers.meshcat import Meshcat
+from merganser.geometry.visualizers.stop_button import repeat_until_stopped
+
+__all__ = ["MeshcatPoseSliders"]
+
+_NAMES = ("roll", "pitch", "yaw", "x", "y", "z")
+_LOWER = (-math.pi, -math.pi, -math.pi, -1.0, -1.0, -1.0)
+_UPPER = (math.pi, math.pi, math.pi, 1.0, 1.0, 1.0)
+_STEP = (0.01,) * 6
+_DECREMENT = ("KeyQ", "KeyS", "KeyA", "KeyJ", "KeyK", "KeyU")
+_INCREMENT = ("KeyE", "KeyW", "KeyD", "KeyL", "KeyI", "KeyO")
+_BUTTON = "Stop MeshcatPoseSliders"
+_IDENTITY = RigidTransform()
+
+
+class MeshcatPoseSliders(LeafSystem):
+    """Sliders for roll, pitch, yaw, x, y and z [rad, m] in the page of a Meshcat, and the pose that they make.
+
+    The output is what the sliders say whenever it is asked for, also within one time; where that matters, put a
+    ZeroOrderHold behind it. By default keys on the left (Q, W, E, A, S, D) turn, and keys on the right (U, I, O, J, K,
+    L) shift.
+
+    Ports:
+        input `pose`: RigidTransform at the start of a simulation, instead of `initial_pose`; need not be connected.
+        output `pose`: RigidTransform.
+
+    Args:
+        meshcat: where the sliders are.
+        initial_pose: to begin with.
+        lower_limit: of each slider, shape [6].
+        upper_limit: of each slider, shape [6].
+        step: of each slider, shape [6].
+        decrement_keycodes: keys that take each slider one step down, see `Meshcat.AddButton`; empty for none.
+        increment_keycodes: keys that take each one step up.
+        prefix: if not empty, stands before the names of sliders, with an underscore.
+        visible: whether there is a slider for each, or it stays as it was at the beginning, shape [6].
+
+    Raises:
+        TypeError: an argument has another type or shape.
+        RuntimeError: a lower limit is above the upper one; keycodes are not six; sliders have these names already.
+    """
+
+    def __init__(
+        self,
+        meshcat: Meshcat,
+        initial_pose: RigidTransform = _IDENTITY,
+        lower_limit: ArrayLike = _LOWER,
+        upper_limit: ArrayLike = _UPPER,
+        step: ArrayLike = _STEP,
+        decrement_keycodes: Sequence[str] = _DECREMENT,
+        increment_keycodes: Sequence[str] = _INCREMENT,
+        prefix: str = "",
+        visible: ArrayLike = (True,) * 6,
+    ) -> None:
+        super().__init__()
+        if not isinstance(meshcat, Meshcat) or not isinstance(initial_pose, RigidTransform):
+            raise TypeError(
+                f"MeshcatPoseSliders takes a Meshcat and a RigidTransform; given {meshcat!r} and {initial_pose!r}."
+            )
+        low, high, steps = (
+            _six(name, given) for name, given in
+            (("lower_limit", lower_limit), ("upper_limit", upper_limit), ("step", step))
+        )  # fmt: skip
+        if not (low <= high).all():
+            raise RuntimeError(
+                f"MeshcatPoseSliders: lower_limit must not be above upper_limit; given {low.tolist()} and "
+                f"{high.tolist()}."
+            )
+        keys = [
+            _keycodes(name, given) for name, given in
+            (("decrement_keycodes", decrement_keycodes), ("increment_keycodes", increment_keycodes))
+        ]  # fmt: skip
+        self._meshcat = meshcat
+        self._values = _numbers_of(initial_pose)  # where there is no slider
+        self._names: dict[int, str] = {}  # of sliders, by number
+        self._pose_port = self.DeclareAbstractInputPort("pose", Value(RigidTransform()))
+        output = self.DeclareAbstractOutputPort("pose", _allocate, self._calc_pose, {self.time_ticket()})
+        output.disable_caching_by_default()
+        self.DeclareInitializationPublishEvent(self._begin)
+        shown = _six("visible", visible).astype(bool)
+        try:
+            for i in np.flatnonzero(shown).tolist():
+                name = f"{prefix}_{_NAMES[i]}" if prefix else _NAMES[i]
+                meshcat.AddSlider(name, low[i], high[i], steps[i], self._values[i], keys[0][i], keys[1][i])
+                self._names[i] = name
+        except BaseException:
+            self.Delete()
+            raise
+
+    def Delete(self) -> None:
+        """Removes the sliders; from now on the output is the pose of the beginning, or that last set by `SetPose`."""
+        for name in self._names.values():
+            self._meshcat.DeleteSlider(name, strict=False)
+        self._names = {}
+
+    def SetPose(self, pose: RigidTransform) -> None:
+        """Moves the sliders to a pose, which also stays when they are deleted.
+
+        Raises:
+            TypeError: it is no RigidTransform.
+            RuntimeError: a number of it is not finite.
+        """
+        if not isinstance(pose, RigidTransform):
+            raise TypeError(f"MeshcatPoseSliders.SetPose() takes a RigidTransform; given {pose!r}.")
+        self._values = _numbers_of(pose)
+        for i, name in self._names.items():
+            self._meshcat.SetSliderValue(name, self._values[i])
+
+    def Run(
+        self, system: System, context: Context, timeout: float | None = None, stop_button_keycode: str = "Escape"
+    ) -> RigidTransform:
+        """Publishes a system whenever a slider is moved, until the button 'Stop MeshcatPoseSliders' is clicked.
+
+        Args:
+            system: this one, or the outermost diagram around it.
+            context: of that system.
+            timeout: after which it ends without a click [s].
+            stop_button_keycode: a key that clicks the button, too; empty for none.
+
+        Returns:
+            The pose in the end.
+
+        Raises:
+            ValueError: the context is a part itself, or of another system.
+        """
+        system.ValidateContext(context)
+        mine: Any = context if system is self else self.GetMyContextFromRoot(context)
+        pose = RigidTransform()
+        shown: NDArray[np.float64] | None = None
+
+        def publish_if_moved() -> None:
+            nonlocal pose, shown
+            values = self._now()
+            if shown is None or not np.array_equal(values, shown):
+                context.SetTime(context.get_time())  # what depends on the output is to be computed again
+                system.ForcedPublish(context)
+                pose, shown = self.get_output_port().Eval(mine), values
+
+        repeat_until_stopped(publish_if_moved, self._meshcat, _BUTTON, stop_button_keycode, timeout)
+        return pose
+
+    def _begin(self, context: Context) -> None:
+        """At the start of a simulation."""
+        if self._pose_port.HasValue(context):
+            self.SetPose(self._pose_port.Eval(context))
+
+    def _now(self) -> NDArray[np.float64]:
+        """Roll, pitch, yaw, x, y and z of now, shape [6]."""
+        values = self._values.copy()
+        for i, name in self._names.items():
+            values[i] = self._meshcat.GetSliderValue(name)
+        return values
+
+    def _calc_pose(self, context: Context, output: AbstractValue) -> None:
+        values = self._now()
+        pose = RigidTransform(RollPitchYaw(values[:3]), values[3:])
+        scalar = scalar_of(self)
+        output.set_value(pose if scalar is float else pose.cast[scalar]())
+
+
+def _allocate() -> Value:
+    return Value(RigidTransform())
+
+
+def _numbers_of(pose: RigidTransform) -> NDArray[np.float64]:
+    """Roll, pitch, yaw, x, y and z of a pose, shape [6]."""
+    X = cast_array(pose.GetAsMatrix4(), float)
+    if not np.isfinite(X).all():
+        raise RuntimeError(f"MeshcatPoseSliders: the pose must be finite; given {pose!r}.")
+    return np.concatenate([RollPitchYaw(RigidTransform(X).rotation()).vector(), X[:3, 3]])
+
+
+def _six(name: str, given: ArrayLike) -> NDArray[np.float64]:
+    """Six numbers.
+
+    Raises:
+        TypeError: they are not.
+    """
+    try:
+        numbers = np.asarray(given, dtype=np.float64).ravel()
+    except (TypeError, ValueError):
+        numbers = np.empty(0)
+    if len(numbers) != len(_NAMES):
+        raise TypeError(f"MeshcatPoseSliders: {name} must be six numbers, of {', '.join(_NAMES)}; given {given!r}.")
+    return numbers
+
+
+def _keycodes(name: str, given: Sequence[str]) -> list[str]:
+    """Six keycodes, or six times none.
+
+    Raises:
+        RuntimeError: there are others.
+    """
+    codes = list(given) or [""] * len(_NAMES)
+    if len(codes) != len(_NAMES):
+        raise RuntimeError(f"MeshcatPoseSliders: {name} must be six, or none; given {given!r}.")
+    return codes

@@ -1,0 +1,33 @@
+"""Systems around a viewer: sliders for joints, contacts, inertias, and all that a plant may show; see README.md."""
+
+from merganser.analysis import plot_sublevelset_expression, plot_sublevelset_quadratic
+from merganser.geometry.visualizers import MeshcatPoseSliders, MeshcatPoseSliders_
+from merganser.multibody.visualization.apply_visualization_config import (
+    AddDefaultVisualization,
+    ApplyVisualizationConfig,
+)
+from merganser.multibody.visualization.contact_visualizer import ContactVisualizer
+from merganser.multibody.visualization.frame_triads import AddFrameTriadIllustration
+from merganser.multibody.visualization.inertia_visualizer import InertiaVisualizer
+from merganser.multibody.visualization.joint_sliders import JointSliders
+from merganser.multibody.visualization.model_visualizer import ModelVisualizer
+from merganser.multibody.visualization.params import ContactVisualizerParams, VisualizationConfig
+from merganser.multibody.visualization.scalar_templates import ContactVisualizer_, JointSliders_
+
+__all__ = [
+    "AddDefaultVisualization",
+    "AddFrameTriadIllustration",
+    "ApplyVisualizationConfig",
+    "ContactVisualizer",
+    "ContactVisualizerParams",
+    "ContactVisualizer_",
+    "InertiaVisualizer",
+    "JointSliders",
+    "JointSliders_",
+    "MeshcatPoseSliders",
+    "MeshcatPoseSliders_",
+    "ModelVisualizer",
+    "VisualizationConfig",
+    "plot_sublevelset_expression",
+    "plot_sublevelset_quadratic",
+]

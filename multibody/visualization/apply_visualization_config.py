@@ -1,0 +1,154 @@
+"""AddDefaultVisualization and ApplyVisualizationConfig: all viewers that a plant and its SceneGraph may have."""
+
+from __future__ import annotations
+
+import logging
+import math
+from typing import Any
+
+from merganser.framework import DiagramBuilder
+from merganser.geometry import MeshcatVisualizer, MeshcatVisualizerParams, Role, SceneGraph
+from merganser.geometry.visualizers import Meshcat, StartMeshcat
+from merganser.multibody.plant import MultibodyPlant
+from merganser.multibody.visualization.contact_visualizer import ContactVisualizer
+from merganser.multibody.visualization.inertia_visualizer import InertiaVisualizer
+from merganser.multibody.visualization.params import ContactVisualizerParams, VisualizationConfig
+
+__all__ = ["AddDefaultVisualization", "ApplyVisualizationConfig"]
+
+_logger = logging.getLogger("merganser.multibody")
+
+_INERTIA_ALPHA = 0.5
+
+
+def AddDefaultVisualization(builder: DiagramBuilder, meshcat: Meshcat | None = None) -> None:
+    """Adds viewers to a diagram: `ApplyVisualizationConfig` with default settings.
+
+    Args:
+        builder: with a finalized plant named 'plant' and its 'scene_graph', as AddMultibodyPlantSceneGraph() adds them.
+        meshcat: where they draw; a new one, which says where its page is, if none is given.
+
+    Raises:
+        RuntimeError: as of ApplyVisualizationConfig.
+    """
+    ApplyVisualizationConfig(VisualizationConfig(), builder, meshcat=meshcat)
+
+
+def ApplyVisualizationConfig(
+    config: VisualizationConfig,
+    builder: DiagramBuilder,
+    lcm_buses: Any = None,
+    plant: MultibodyPlant | None = None,
+    scene_graph: SceneGraph | None = None,
+    meshcat: Meshcat | None = None,
+    lcm: Any = None,
+) -> None:
+    """Adds viewers of illustrations, inertias, proximity geometries and contacts to a diagram.
+
+    Below '/drake' the paths are illustration, inertia, proximity and contact_forces; inertia and proximity are hidden
+    until somebody asks for them in the page. No messages are sent: LCM is not there yet.
+
+    Args:
+        config: what is shown, and how.
+        builder: of the diagram.
+        lcm_buses: not used yet.
+        plant: finalized; by default the system 'plant'.
+        scene_graph: by default the system 'scene_graph'.
+        meshcat: where viewers draw; by default a new one, unless `config` says that there is none.
+        lcm: not used yet.
+
+    Raises:
+        TypeError: an argument has another type.
+        RuntimeError: there is no such system; the plant is not finalized; a setting is out of its range; the SceneGraph
+            has an inertia visualizer already.
+    """
+    if not isinstance(config, VisualizationConfig) or not isinstance(builder, DiagramBuilder):
+        raise TypeError(
+            f"ApplyVisualizationConfig() takes a VisualizationConfig and a DiagramBuilder; given {config!r} and "
+            f"{builder!r}."
+        )
+    _check_settings(config, lcm_buses, lcm)
+    plant = _system(builder, "plant", plant, MultibodyPlant)
+    scene_graph = _system(builder, "scene_graph", scene_graph, SceneGraph)
+    if not plant.is_finalized():
+        raise RuntimeError(f"ApplyVisualizationConfig(): call Finalize() of plant '{plant.get_name()}' first.")
+    if meshcat is None and config.enable_meshcat_creation:
+        meshcat = StartMeshcat()
+    if config.publish_inertia:
+        InertiaVisualizer.AddToBuilder(builder, plant, scene_graph)
+    if meshcat is None:
+        return
+    for params in _visualizer_params(config):
+        MeshcatVisualizer.AddToBuilder(builder, scene_graph, meshcat, params)
+    if config.publish_contacts:
+        contact_params = ContactVisualizerParams(
+            publish_period=config.publish_period, delete_on_initialization_event=config.delete_on_initialization_event
+        )
+        ContactVisualizer.AddToBuilder(builder, plant, meshcat, contact_params)
+
+
+def _visualizer_params(config: VisualizationConfig) -> list[MeshcatVisualizerParams]:
+    """The settings of all viewers of a SceneGraph."""
+    common: dict[str, Any] = {
+        "publish_period": config.publish_period,
+        "delete_on_initialization_event": config.delete_on_initialization_event,
+        "enable_alpha_slider": config.enable_alpha_sliders,
+    }
+    params = []
+    if config.publish_illustration:
+        params.append(
+            MeshcatVisualizerParams(
+                role=Role.kIllustration, prefix="illustration", default_color=config.default_illustration_color,
+                **common,
+            )
+        )  # fmt: skip
+    if config.publish_inertia:
+        params.append(
+            MeshcatVisualizerParams(
+                role=Role.kIllustration, prefix="inertia", visible_by_default=False,
+                include_unspecified_accepting=False, initial_alpha_slider_value=_INERTIA_ALPHA, **common,
+            )
+        )  # fmt: skip
+    if config.publish_proximity:
+        params.append(
+            MeshcatVisualizerParams(
+                role=Role.kProximity, prefix="proximity", default_color=config.default_proximity_color,
+                visible_by_default=False, show_hydroelastic=True,
+                initial_alpha_slider_value=config.initial_proximity_alpha, **common,
+            )
+        )  # fmt: skip
+    return params
+
+
+def _check_settings(config: VisualizationConfig, lcm_buses: Any, lcm: Any) -> None:
+    """Raises about settings that are out of their range; says what is not used."""
+    if not (config.publish_period > 0 and math.isfinite(config.publish_period)):
+        raise RuntimeError(f"VisualizationConfig.publish_period must be positive; given {config.publish_period}.")
+    if not 0.0 <= config.initial_proximity_alpha <= 1.0:
+        raise RuntimeError(
+            f"VisualizationConfig.initial_proximity_alpha must be from 0 to 1; given {config.initial_proximity_alpha}."
+        )
+    if config.lcm_bus != "default" and lcm_buses is None and lcm is None:
+        raise RuntimeError(
+            f"VisualizationConfig.lcm_bus is '{config.lcm_bus}', but there is neither lcm_buses= nor lcm= that has it."
+        )
+    if lcm_buses is not None or lcm is not None:
+        _logger.warning("ApplyVisualizationConfig() sends no messages over LCM yet: lcm_buses= and lcm= are not used.")
+
+
+def _system(builder: DiagramBuilder, name: str, given: Any, kind: type[Any]) -> Any:
+    """A system of the diagram: that which is given, or that of the usual name.
+
+    Raises:
+        RuntimeError: it is not there.
+        TypeError: it is of another kind.
+    """
+    if given is not None and given not in builder.GetSystems():
+        raise RuntimeError(
+            f"ApplyVisualizationConfig(): the {name} that is given, {given!r}, is not in the diagram. Add it to the "
+            "builder first."
+        )
+    found = builder.GetSubsystemByName(name) if given is None else given
+    if not isinstance(found, kind):
+        raise TypeError(f"ApplyVisualizationConfig(): '{name}' must be a {kind.__name__}; given {found!r}.")
+    return found

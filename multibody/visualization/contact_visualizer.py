@@ -1,0 +1,238 @@
+"""ContactVisualizer: draws the contacts of a plant in a Meshcat while a simulation runs."""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import Any, overload
+
+from merganser.framework import Context, DiagramBuilder, InputPort, LeafSystem, OutputPort, Value
+from merganser.framework.core.scalars import cast_array
+from merganser.geometry import GeometryVersion, QueryObject, Role
+from merganser.geometry.visualizers import Meshcat
+from merganser.geometry.visualizers.drawing_events import declare_drawing
+from merganser.multibody.plant import ContactResults, MultibodyPlant
+from merganser.multibody.visualization.contact_drawing import (
+    PointContactDrawing,
+    SurfaceContact,
+    SurfaceContactDrawing,
+)
+from merganser.multibody.visualization.contact_names import ContactNames
+from merganser.multibody.visualization.params import ContactVisualizerParams
+
+__all__ = ["ContactVisualizer"]
+
+_NAME = "meshcat_contact_visualizer"
+
+
+class ContactVisualizer(LeafSystem):
+    """Draws contact forces as arrows, and contact surfaces with their pressures, periodically.
+
+    Forces at points have arrows to both sides, as which body is A depends on numbers of geometries; those of surfaces,
+    and their moments, are drawn at the centroid as they act on A. `contact_drawing.py` says at which paths. Copies of
+    this system, and those for other scalars, draw in the same Meshcat.
+
+    Ports:
+        input `contact_results`: ContactResults of a plant.
+        input `query_object`: QueryObject of its SceneGraph, for the names of geometries; need not be connected.
+
+    Args:
+        meshcat: where it draws.
+        params: how, and how often.
+
+    Raises:
+        TypeError: an argument has another type.
+        RuntimeError: a setting is out of its range.
+    """
+
+    _keeps_derivatives = True
+
+    def __init__(self, meshcat: Meshcat, params: ContactVisualizerParams | None = None) -> None:
+        super().__init__()
+        self._params = _checked(meshcat, params)
+        self._drawing = _Drawing(meshcat, self._params)
+        self._results_port = self.DeclareAbstractInputPort("contact_results", Value(ContactResults()))
+        self._query_port = self.DeclareAbstractInputPort("query_object", Value(QueryObject()))
+        self.DeclareInitializationPublishEvent(self._begin)
+        self._demand = declare_drawing(self, meshcat, self._params.publish_period, self._draw)
+
+    @overload
+    @staticmethod
+    def AddToBuilder(
+        builder: DiagramBuilder, plant: MultibodyPlant, meshcat: Meshcat, params: ContactVisualizerParams = ...
+    ) -> ContactVisualizer: ...
+    @overload
+    @staticmethod
+    def AddToBuilder(
+        builder: DiagramBuilder,
+        contact_results_port: OutputPort,
+        query_object_port: OutputPort,
+        meshcat: Meshcat,
+        params: ContactVisualizerParams = ...,
+    ) -> ContactVisualizer: ...
+    @overload
+    @staticmethod
+    def AddToBuilder(
+        builder: DiagramBuilder,
+        contact_results_port: OutputPort,
+        meshcat: Meshcat,
+        params: ContactVisualizerParams = ...,
+    ) -> ContactVisualizer: ...
+    @staticmethod
+    def AddToBuilder(builder: DiagramBuilder, *args: Any, **kwargs: Any) -> ContactVisualizer:
+        """Adds a ContactVisualizer to a diagram and connects it.
+
+        Args:
+            builder: of the diagram.
+            plant: whose contacts it draws. Or `contact_results_port`, an output port with ContactResults, and perhaps
+                `query_object_port`, one with the QueryObject of the SceneGraph.
+            meshcat: where it draws.
+            params: how, and how often.
+
+        Returns:
+            The visualizer; its name is 'meshcat_contact_visualizer', unless another system has that.
+
+        Raises:
+            TypeError: an argument has another type.
+            RuntimeError: as of ContactVisualizer.
+        """
+        ports, meshcat, params = _arguments(builder, args, kwargs)
+        visualizer = ContactVisualizer(meshcat, params)
+        if builder.HasSubsystemNamed(_NAME):
+            builder.AddSystem(visualizer)
+        else:
+            builder.AddNamedSystem(_NAME, visualizer)
+        for port, own in zip(ports, (visualizer._results_port, visualizer._query_port)):
+            builder.Connect(port, own)
+        return visualizer
+
+    def Delete(self) -> None:
+        """Deletes all below the prefix from the Meshcat."""
+        self._drawing.delete()
+
+    def contact_results_input_port(self) -> InputPort:
+        """Returns the port that takes the ContactResults of a plant."""
+        return self._results_port
+
+    def query_object_input_port(self) -> InputPort:
+        """Returns the port that takes the QueryObject of the SceneGraph."""
+        return self._query_port
+
+    def _begin(self, context: Context) -> None:
+        """At the start of a simulation."""
+        if self._params.delete_on_initialization_event:
+            self.Delete()
+
+    def _draw(self, context: Context) -> None:
+        time = float(cast_array([context.get_time()], float)[0])
+        query = self._query_port.Eval(context) if self._query_port.HasValue(context) else None
+        self._drawing.update(self._results_port.Eval(context), query, time)
+        self._demand.note_met()
+
+
+class _Drawing:
+    """All contacts in a Meshcat, and what geometries are called."""
+
+    _never_changes = True  # copies of a system share it, as they draw in the same Meshcat
+
+    def __init__(self, meshcat: Meshcat, params: ContactVisualizerParams) -> None:
+        self._meshcat, self._prefix = meshcat, params.prefix
+        self._points = PointContactDrawing(meshcat, params)
+        self._surfaces = SurfaceContactDrawing(meshcat, params)
+        self._names: ContactNames | None = None
+        self._version: GeometryVersion | None = None
+
+    def delete(self) -> None:
+        """Deletes all below the prefix."""
+        self._meshcat.Delete(self._prefix)
+        self._points.forget()
+        self._surfaces.forget()
+
+    def update(self, results: ContactResults, query: QueryObject | None, time: float) -> None:
+        """Draws the contacts of now; `time` is simulated time, for recordings [s]."""
+        plant = results.plant()
+        if plant is None:  # there was nothing to compute
+            return
+        names = self._current_names(plant, query)
+        pairs, f_Bc_W, p_WC = results.point_pair_arrays()
+        f_Bc_W, p_WC = cast_array(f_Bc_W, float), cast_array(p_WC, float)
+        self._points.update([names.pair(*pair) for pair in pairs], f_Bc_W, p_WC, time)
+        count = results.num_hydroelastic_contacts()
+        infos = [results.hydroelastic_contact_info(i) for i in range(count)]
+        self._surfaces.update([_surface_contact(names, info) for info in infos], time)
+
+    def _current_names(self, plant: MultibodyPlant, query: QueryObject | None) -> ContactNames:
+        """The names as geometries are now."""
+        inspector = None if query is None else query.inspector()
+        version = None if inspector is None else inspector.geometry_version()
+        is_same = version is None or (self._version is not None and version.IsSameAs(self._version, Role.kProximity))
+        if self._names is None or not is_same:
+            self._names, self._version = ContactNames(plant, inspector), copy.copy(version)
+        return self._names
+
+
+def _surface_contact(names: ContactNames, info: Any) -> SurfaceContact:
+    """What is drawn of a contact surface."""
+    surface, F_Ac_W = info.contact_surface(), info.F_Ac_W()
+    p_WV, triangles, pressures = surface.as_triangles()
+    p_WC, f_Ac_W, t_Ac_W, p_WV, pressures = (
+        cast_array(each, float)
+        for each in (surface.centroid(), F_Ac_W.translational(), F_Ac_W.rotational(), p_WV, pressures)
+    )
+    return SurfaceContact(names.pair(surface.id_M(), surface.id_N()), p_WC, f_Ac_W, t_Ac_W, p_WV, triangles, pressures)
+
+
+def _checked(meshcat: Any, params: Any) -> ContactVisualizerParams:
+    """A copy of the settings.
+
+    Raises:
+        TypeError: an argument has another type.
+        RuntimeError: a setting is out of its range.
+    """
+    params = ContactVisualizerParams() if params is None else params
+    if not isinstance(meshcat, Meshcat) or not isinstance(params, ContactVisualizerParams):
+        raise TypeError(
+            f"ContactVisualizer takes a Meshcat and ContactVisualizerParams; given {meshcat!r} and {params!r}."
+        )
+    for name in ("publish_period", "force_threshold", "moment_threshold"):
+        value = getattr(params, name)
+        if not (value >= 0 and math.isfinite(value)):
+            raise RuntimeError(f"ContactVisualizerParams.{name} must not be negative; given {value}.")
+    for name in ("newtons_per_meter", "newton_meters_per_meter", "radius"):
+        value = getattr(params, name)
+        if not (value > 0 and math.isfinite(value)):
+            raise RuntimeError(f"ContactVisualizerParams.{name} must be positive; given {value}.")
+    return copy.deepcopy(params)
+
+
+def _arguments(builder: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[OutputPort], Any, Any]:
+    """What the overloads of AddToBuilder take: ports to connect, the Meshcat, and settings or None."""
+    given = list(args)
+    rest = dict(kwargs)
+
+    def take(name: str, kind: type[Any] | None = None) -> Any:
+        if given and (kind is None or isinstance(given[0], kind)):
+            return given.pop(0)
+        return rest.pop(name, None)
+
+    plant = take("plant", MultibodyPlant)
+    if plant is None:
+        found = take("contact_results_port", OutputPort), take("query_object_port", OutputPort)
+        ports = [port for port in found if port is not None]
+    else:
+        ports = [plant.get_contact_results_output_port(), *_query_object_port(builder, plant)]
+    meshcat, params = take("meshcat"), take("params")
+    if not isinstance(builder, DiagramBuilder) or not ports or given or rest:
+        raise TypeError(
+            "ContactVisualizer.AddToBuilder() takes a DiagramBuilder, a MultibodyPlant or output ports with "
+            "ContactResults and a QueryObject, a Meshcat, and ContactVisualizerParams; given "
+            f"{builder!r}, {args!r} and {kwargs!r}."
+        )
+    return ports, meshcat, params
+
+
+def _query_object_port(builder: Any, plant: MultibodyPlant) -> list[OutputPort]:
+    """The port that tells the plant where its geometries are, if it is connected."""
+    wires = builder.connection_map() if isinstance(builder, DiagramBuilder) else {}
+    wire = wires.get((plant, plant.get_geometry_query_input_port().get_index()))
+    return [] if wire is None else [wire[0].get_output_port(wire[1])]

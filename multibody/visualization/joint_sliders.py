@@ -1,0 +1,215 @@
+"""JointSliders: positions of a plant that users set by sliders in the browser."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from merganser.framework import BasicVector, Context, Diagram, LeafSystem
+from merganser.framework.core.scalars import cast_array
+from merganser.geometry.visualizers import Meshcat
+from merganser.geometry.visualizers.stop_button import repeat_until_stopped
+from merganser.multibody.plant import MultibodyPlant
+
+__all__ = ["JointSliders"]
+
+Array = NDArray[np.float64]
+
+_LIMIT = 10.0  # of sliders whose joints have none, or wider ones [rad, m]
+_STEP = 0.01  # [rad, m]
+_BUTTON = "Stop JointSliders"
+
+
+class JointSliders(LeafSystem):
+    """A slider for each position of a plant, in the page of a Meshcat.
+
+    Sliders have the names of joints, with the kind of position after an underscore where a joint has several, such as
+    'base_qw'; where two would have one name, all have those of their model instances after a slash, too.
+
+    The output is what the sliders say whenever it is asked for, also within one time; where that matters, put a
+    ZeroOrderHold behind it.
+
+    Ports:
+        output `positions`: in the order of `plant.GetPositions`, shape [num_positions].
+
+    Args:
+        meshcat: where the sliders are.
+        plant: whose joints they are for; finalized.
+        initial_value: to begin with, shape [num_positions]; by default the default positions of the plant.
+        lower_limit: of each slider, shape [num_positions], or of all; joint limits that are narrower count. -10 by
+            default.
+        upper_limit: the same; 10 by default.
+        step: of each slider, shape [num_positions], or of all; 0.01 by default.
+        decrement_keycodes: keys that take each slider one step down, see `Meshcat.AddButton`; empty for none.
+        increment_keycodes: keys that take each one step up.
+
+    Raises:
+        TypeError: an argument has another type.
+        RuntimeError: the plant is not finalized; something has not as many elements as there are positions, or is not
+            finite; a lower limit is above the upper one; the Meshcat has controls of these names already.
+    """
+
+    def __init__(
+        self,
+        meshcat: Meshcat,
+        plant: MultibodyPlant,
+        initial_value: ArrayLike | None = None,
+        lower_limit: ArrayLike | None = None,
+        upper_limit: ArrayLike | None = None,
+        step: ArrayLike | None = None,
+        decrement_keycodes: Sequence[str] = (),
+        increment_keycodes: Sequence[str] = (),
+    ) -> None:
+        super().__init__()
+        if not isinstance(meshcat, Meshcat) or not isinstance(plant, MultibodyPlant):
+            raise TypeError(f"JointSliders takes a Meshcat and a MultibodyPlant; given {meshcat!r} and {plant!r}.")
+        size = plant.num_positions()
+        low, high = _limits(plant, lower_limit, upper_limit)
+        steps = _each("step", _STEP if step is None else step, size)
+        given = plant.GetDefaultPositions() if initial_value is None else initial_value
+        self._meshcat, self._plant = meshcat, plant
+        self._values = _checked("initial_value", given, size)  # where there is no slider
+        self._names: list[str] = []
+        keys = [
+            _keycodes(name, codes, size) for name, codes in
+            (("decrement_keycodes", decrement_keycodes), ("increment_keycodes", increment_keycodes))
+        ]  # fmt: skip
+        output = self.DeclareVectorOutputPort("positions", size, self._calc_positions, {self.time_ticket()})
+        output.disable_caching_by_default()
+        try:
+            for i, name in enumerate(_slider_names(plant)):
+                meshcat.AddSlider(name, low[i], high[i], steps[i], self._values[i], keys[0][i], keys[1][i])
+                self._names.append(name)
+        except BaseException:
+            self.Delete()
+            raise
+
+    def Delete(self) -> None:
+        """Removes the sliders; from now on the output is the initial value, or what `SetPositions` has set last."""
+        for name in self._names:
+            self._meshcat.DeleteSlider(name, strict=False)
+        self._names = []
+
+    def SetPositions(self, q: ArrayLike) -> None:
+        """Moves the sliders to positions, which also stay when they are deleted.
+
+        Args:
+            q: shape [num_positions].
+
+        Raises:
+            RuntimeError: there are more or fewer, or one is not finite.
+        """
+        self._values = _checked("q", q, len(self._values))
+        for name, value in zip(self._names, self._values.tolist()):
+            self._meshcat.SetSliderValue(name, value)
+
+    def Run(self, diagram: Diagram, timeout: float | None = None, stop_button_keycode: str = "Escape") -> Array:
+        """Moves the plant and publishes a diagram whenever a slider is moved, until a button is clicked.
+
+        The button is 'Stop JointSliders'. The plant moves in a Context of its own, whether or not this system is
+        connected to anything. Quaternions that are zero are passed over.
+
+        Args:
+            diagram: the outermost one around the plant and this system.
+            timeout: after which it ends without a click [s].
+            stop_button_keycode: a key that clicks the button, too; empty for none.
+
+        Returns:
+            The positions of the plant in the end, shape [num_positions].
+
+        Raises:
+            ValueError: the plant or this system is not in the diagram, or that is in another one.
+        """
+        context = diagram.CreateDefaultContext()
+        self.GetMyContextFromRoot(context)
+        inside = self._plant.GetMyMutableContextFromRoot(context)
+        shown: Array | None = None
+
+        def publish_if_moved() -> None:
+            nonlocal shown
+            q = self.positions()
+            if shown is None or not np.array_equal(q, shown):
+                shown = q
+                if move_plant(self._plant, inside, q):
+                    diagram.ForcedPublish(context)
+
+        repeat_until_stopped(publish_if_moved, self._meshcat, _BUTTON, stop_button_keycode, timeout)
+        return cast_array(self._plant.GetPositions(inside), float)
+
+    def positions(self) -> Array:
+        """What the sliders say, shape [num_positions]."""
+        if not self._names:
+            return self._values.copy()
+        return np.array([self._meshcat.GetSliderValue(name) for name in self._names])
+
+    def _calc_positions(self, context: Context, output: BasicVector) -> None:
+        output.SetFromVector(self.positions())
+
+
+def move_plant(plant: MultibodyPlant, context: Context, q: Array) -> bool:
+    """Sets positions, shape [num_positions]; returns whether it could: quaternions on their way may be zero."""
+    try:
+        plant.SetPositions(context, q)
+    except ValueError:
+        return False
+    return True
+
+
+def _slider_names(plant: MultibodyPlant) -> list[str]:
+    """A name for each position; none twice."""
+    names, owners = [""] * plant.num_positions(), [""] * plant.num_positions()
+    for joint in (plant.get_joint(index) for index in plant.GetJointIndices()):
+        for i in range(joint.num_positions()):
+            suffix = f"_{joint.position_suffix(i)}" if joint.num_positions() > 1 else ""
+            names[joint.position_start() + i] = f"{joint.name()}{suffix}"
+            owners[joint.position_start() + i] = plant.GetModelInstanceName(joint.model_instance())
+    if len(set(names)) == len(names):
+        return names
+    return [f"{name}/{owner}" for name, owner in zip(names, owners)]
+
+
+def _limits(plant: MultibodyPlant, lower: ArrayLike | None, upper: ArrayLike | None) -> tuple[Array, Array]:
+    """Of all sliders: those that are given, as far as joints can go."""
+    size = plant.num_positions()
+    low = _each("lower_limit", -_LIMIT if lower is None else lower, size)
+    high = _each("upper_limit", _LIMIT if upper is None else upper, size)
+    if not (low <= high).all():
+        i = int(np.flatnonzero(~(low <= high))[0])
+        raise RuntimeError(
+            f"JointSliders: the lower limit of position {i} ({plant.GetPositionNames()[i]}), {low[i]}, is above its "
+            f"upper limit, {high[i]}."
+        )
+    high = np.clip(high, plant.GetPositionLowerLimits(), plant.GetPositionUpperLimits())
+    return np.minimum(np.maximum(low, plant.GetPositionLowerLimits()), high), high
+
+
+def _each(name: str, given: ArrayLike, size: int) -> Array:
+    """A number for each position, from one for all or one for each."""
+    return np.full(size, float(given)) if np.ndim(given) == 0 else _checked(name, given, size)  # type: ignore[arg-type]
+
+
+def _checked(name: str, given: ArrayLike, size: int) -> Array:
+    """Finite numbers for all positions.
+
+    Raises:
+        RuntimeError: there are more or fewer, or one is not finite.
+    """
+    values = cast_array(np.asarray(given).ravel(), float)
+    if len(values) != size:
+        raise RuntimeError(
+            f"JointSliders: {name} must have {size} elements, as the plant has positions; given {given!r}."
+        )
+    if not np.isfinite(values).all():
+        raise RuntimeError(f"JointSliders: {name} must be finite; given {given!r}.")
+    return values
+
+
+def _keycodes(name: str, given: Sequence[str], size: int) -> list[str]:
+    """A keycode for each position; all empty if none are given."""
+    if len(given) not in (0, size):
+        raise RuntimeError(
+            f"JointSliders: {name} must be as many as the plant has positions, {size}, or none; given {given!r}."
+        )
+    return list(given) or [""] * size

@@ -1,0 +1,282 @@
+"""AddDefaultVisualization, ApplyVisualizationConfig, InertiaVisualizer and AddFrameTriadIllustration."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("umsgpack", reason="extra `view`")
+from viewer_clients import color_at, matrix_at, property_at
+
+from merganser.analysis import Simulator
+from merganser.framework import DiagramBuilder
+from merganser.framework.math import RigidTransform, RollPitchYaw, RotationMatrix
+from merganser.geometry import Box, Cylinder, Meshcat, Rgba, Role, SceneGraph
+from merganser.multibody.parsing import Parser
+from merganser.multibody.plant import AddMultibodyPlantSceneGraph, CoulombFriction, MultibodyPlant
+from merganser.multibody.tree import FixedOffsetFrame, FrameIndex, SpatialInertia, UnitInertia
+from merganser.multibody.visualization import (
+    AddDefaultVisualization,
+    AddFrameTriadIllustration,
+    ApplyVisualizationConfig,
+    InertiaVisualizer,
+    VisualizationConfig,
+)
+
+ARM = Path(__file__).resolve().parents[3] / "examples" / "models" / "arm7.urdf"
+VIEWERS = [
+    "meshcat_visualizer(illustration)", "meshcat_visualizer(inertia)", "meshcat_visualizer(proximity)",
+    "meshcat_contact_visualizer",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def meshcat() -> Meshcat:
+    return Meshcat(port=0)
+
+
+@pytest.fixture(autouse=True)
+def _clean(meshcat: Meshcat) -> None:
+    meshcat.Delete()
+    meshcat.DeleteAddedControls()
+
+
+def boxes(*inertias: SpatialInertia) -> tuple[DiagramBuilder, MultibodyPlant, SceneGraph, list[Any]]:
+    """Bodies that float, each with a box of 0.2 m to see and to touch; finalized."""
+    builder = DiagramBuilder()
+    plant, graph = AddMultibodyPlantSceneGraph(builder, time_step=0.01)
+    bodies = []
+    for i, inertia in enumerate(inertias or (SpatialInertia.SolidBoxWithMass(1.0, 0.2, 0.2, 0.2),)):
+        body = plant.AddRigidBody(f"box{i}", inertia)
+        plant.RegisterVisualGeometry(body, RigidTransform(), Box(0.2, 0.2, 0.2), "v", [0, 1, 0, 1])
+        plant.RegisterCollisionGeometry(body, RigidTransform(), Box(0.2, 0.2, 0.2), "c", CoulombFriction(1, 1))
+        bodies.append(body)
+    plant.Finalize()
+    return builder, plant, graph, bodies
+
+
+# ------------------------------------------------------------------ all at once
+
+
+def test_default_visualization_shows_illustrations_and_has_the_rest_ready(meshcat: Meshcat) -> None:
+    builder = DiagramBuilder()
+    plant, _ = AddMultibodyPlantSceneGraph(builder, time_step=0.001)
+    Parser(plant).AddModels(str(ARM))
+    plant.Finalize()
+    AddDefaultVisualization(builder, meshcat)
+    simulator = Simulator(builder.Build())
+    names = [system.get_name() for system in simulator.get_system().GetSystems()]
+    assert set(names[2:]) == {*VIEWERS, "inertia_visualizer"}
+    inside = plant.GetMyMutableContextFromRoot(simulator.get_mutable_context())
+    plant.get_actuation_input_port().FixValue(inside, np.zeros(7))
+    plant.SetPositions(inside, np.linspace(0.2, 0.8, 7))
+    simulator.AdvanceTo(3 / 64)  # when there is a picture
+    assert [property_at(meshcat, path, "visible") for path in ("illustration", "inertia", "proximity")] == [
+        True, False, False,
+    ]  # fmt: skip
+    X_WL = plant.EvalBodyPoseInWorld(inside, plant.GetBodyByName("link_5")).GetAsMatrix4()
+    for role in ("illustration", "proximity"):
+        np.testing.assert_allclose(matrix_at(meshcat, f"{role}/arm7/link_5"), X_WL, atol=1e-12)
+    body = plant.GetBodyByName("link_5")
+    M_BBo_B = body.default_spatial_inertia()
+    X_WE = matrix_at(meshcat, "inertia/InertiaVisualizer/arm7/link_5")
+    p_WBcm = (X_WL @ [*M_BBo_B.get_com(), 1.0])[:3]
+    np.testing.assert_allclose(X_WE[:3, 3], p_WBcm, atol=1e-12)
+    assert not meshcat.HasPath("inertia/arm7") and not meshcat.HasPath("illustration/InertiaVisualizer")
+    assert meshcat.GetSliderNames() == []
+
+
+@pytest.mark.parametrize("left_out", ["illustration", "inertia", "proximity", "contacts"])
+def test_each_viewer_can_be_left_out(meshcat: Meshcat, left_out: str) -> None:
+    builder, *_ = boxes()
+    ApplyVisualizationConfig(VisualizationConfig(**{f"publish_{left_out}": False}), builder, meshcat=meshcat)
+    rest = [name for name in VIEWERS if left_out.rstrip("s") not in name]
+    names = [system.get_name() for system in builder.GetSystems()]
+    assert [name for name in names if name in VIEWERS] == rest
+    assert ("inertia_visualizer" in names) is (left_out != "inertia")
+
+
+def test_settings_reach_viewers(meshcat: Meshcat) -> None:
+    builder, plant, graph, _ = boxes()
+    config = VisualizationConfig(
+        publish_period=0.25, default_proximity_color=Rgba(0, 0, 1), initial_proximity_alpha=0.3,
+        enable_alpha_sliders=True, delete_on_initialization_event=False,
+    )  # fmt: skip
+    kept = copy.deepcopy(config)
+    ApplyVisualizationConfig(config, builder, plant=plant, scene_graph=graph, meshcat=meshcat)
+    assert config == kept
+    names = ["illustration α", "inertia α", "proximity α"]
+    assert meshcat.GetSliderNames() == names
+    np.testing.assert_allclose([meshcat.GetSliderValue(name) for name in names], [1.0, 0.5, 0.3])
+    meshcat.SetProperty("illustration/old", "visible", True)
+    simulator = Simulator(builder.Build())
+    simulator.Initialize()
+    assert meshcat.HasPath("illustration/old")
+    assert color_at(meshcat, "proximity/box0/c") == (0x0000FF, 1.0)
+    assert property_at(meshcat, "proximity", "modulated_opacity") == pytest.approx(0.3)
+    simulator.AdvanceTo(0.25)
+    height = matrix_at(meshcat, "illustration/box0")[2, 3]
+    simulator.AdvanceTo(0.45)
+    assert matrix_at(meshcat, "illustration/box0")[2, 3] == height < 0.0
+    assert matrix_at(meshcat, "proximity/box0")[2, 3] == height
+
+
+def test_there_may_be_no_meshcat(capfd: pytest.CaptureFixture[str]) -> None:
+    builder, *_ = boxes()
+    ApplyVisualizationConfig(VisualizationConfig(enable_meshcat_creation=False), builder)
+    assert [system.get_name() for system in builder.GetSystems()][2:] == ["inertia_visualizer"]
+    assert "Meshcat listening" not in capfd.readouterr().err
+    builder, *_ = boxes()
+    AddDefaultVisualization(builder)
+    assert "Meshcat listening" in capfd.readouterr().err
+    builder.Build().CreateDefaultContext()
+
+
+def test_what_does_not_fit_is_refused(meshcat: Meshcat, caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(RuntimeError, match="plant"):
+        AddDefaultVisualization(DiagramBuilder(), meshcat)
+    builder = DiagramBuilder()
+    AddMultibodyPlantSceneGraph(builder, 0.0)
+    with pytest.raises(RuntimeError, match=r"call Finalize\(\) of plant 'plant' first"):
+        AddDefaultVisualization(builder, meshcat)
+    builder, plant, _, _ = boxes()
+    for config, text in (
+        (VisualizationConfig(publish_period=0.0), "publish_period must be positive"),
+        (VisualizationConfig(lcm_bus="other"), "lcm_bus is 'other', but there is neither"),
+        (VisualizationConfig(initial_proximity_alpha=2.0), "must be from 0 to 1"),
+    ):
+        with pytest.raises(RuntimeError, match=text):
+            ApplyVisualizationConfig(config, builder, meshcat=meshcat)
+    with pytest.raises(RuntimeError, match="the plant that is given"):
+        ApplyVisualizationConfig(VisualizationConfig(), builder, plant=boxes()[1], meshcat=meshcat)
+    with pytest.raises(TypeError, match="takes a VisualizationConfig and a DiagramBuilder"):
+        ApplyVisualizationConfig(builder, VisualizationConfig())  # type: ignore[arg-type]
+    ApplyVisualizationConfig(VisualizationConfig(), builder, lcm_buses=object(), meshcat=meshcat)
+    assert "no messages over LCM" in caplog.text
+    with pytest.raises(RuntimeError, match="inertia_visualizer"):
+        ApplyVisualizationConfig(VisualizationConfig(), builder, plant=plant, meshcat=meshcat)
+
+
+# ------------------------------------------------------------------ inertias
+
+
+def ellipsoid_of(inertia: SpatialInertia) -> tuple[np.ndarray, np.ndarray]:
+    """Half axes, and the pose of the ellipsoid in the body."""
+    builder, plant, graph, _ = boxes(inertia)
+    visualizer = InertiaVisualizer.AddToBuilder(builder, plant, graph)
+    diagram = builder.Build()
+    context = diagram.CreateDefaultContext()
+    inspector = graph.model_inspector()
+    (geometry_id,) = inspector.GetAllGeometryIds(Role.kIllustration)[1:]
+    assert inspector.GetOwningSourceName(geometry_id) == "inertia_visualizer"
+    assert visualizer.source_id() in inspector.GetAllSourceIds()
+    shape = inspector.GetShape(geometry_id)
+    query = graph.get_query_output_port().Eval(graph.GetMyContextFromRoot(context))
+    return np.array([shape.a(), shape.b(), shape.c()]), query.GetPoseInWorld(geometry_id).GetAsMatrix4()
+
+
+def test_ellipsoids_of_water_have_mass_and_moments_of_the_body() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        sizes = rng.uniform(0.1, 1.0, 3)
+        R_BE = RotationMatrix(RollPitchYaw(rng.uniform(-2, 2, 3)))
+        p_BoBcm_B, mass = rng.uniform(-1, 1, 3), float(rng.uniform(1.0, 5.0))
+        G_BBcm_E = UnitInertia.SolidBox(*sizes)
+        G_BBcm_B = G_BBcm_E.ReExpress(R_BE)
+        M_BBo_B = SpatialInertia.MakeFromCentralInertia(mass, p_BoBcm_B, mass * G_BBcm_B)
+        half_axes, X_BE = ellipsoid_of(M_BBo_B)
+        a, b, c = half_axes
+        assert 4 / 3 * np.pi * a * b * c * 1000.0 == pytest.approx(mass, rel=1e-9)
+        np.testing.assert_allclose(X_BE[:3, 3], p_BoBcm_B, atol=1e-12)
+        # Of an ellipsoid of the same shape and mass, moments are in the ratio of the body's.
+        moments = np.array([b * b + c * c, a * a + c * c, a * a + b * b])
+        I_E = X_BE[:3, :3] @ np.diag(moments) @ X_BE[:3, :3].T
+        expected = G_BBcm_B.CopyToFullMatrix3()
+        np.testing.assert_allclose(I_E / np.trace(I_E), expected / np.trace(expected), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("inertia", "ratios"),
+    [
+        (SpatialInertia.PointMass(2.0, [0.1, 0.2, 0.3]), [1, 1, 1]),
+        (SpatialInertia(1.0, [0, 0, 0], UnitInertia.StraightLine(1.0, [0, 0, 1])), [1, 0.01, 0.01]),
+        (SpatialInertia.SolidBoxWithMass(2.0, 1e-6, 1e-2, 1.0), [1, 0.01, 0.01]),
+    ],
+    ids=["point", "rod", "needle"],
+)
+def test_thin_ellipsoids_are_thick_enough_to_be_seen(inertia: SpatialInertia, ratios: list[float]) -> None:
+    half_axes, _ = ellipsoid_of(inertia)
+    np.testing.assert_allclose(np.sort(half_axes / half_axes.max())[::-1], ratios, rtol=1e-6)
+    assert 4 / 3 * np.pi * half_axes.prod() * 1000.0 == pytest.approx(inertia.get_mass())
+
+
+def test_bodies_without_mass_have_a_small_ball_and_those_of_the_world_nothing() -> None:
+    half_axes, _ = ellipsoid_of(SpatialInertia.Zero())
+    assert half_axes.tolist() == [0.001] * 3
+    builder = DiagramBuilder()
+    plant, graph = AddMultibodyPlantSceneGraph(builder, time_step=0.01)
+    fixed, loose = (plant.AddRigidBody(name, SpatialInertia.PointMass(1.0, [0, 0, 0])) for name in ("fixed", "loose"))
+    plant.WeldFrames(plant.world_frame(), fixed.body_frame())
+    plant.Finalize()
+    InertiaVisualizer.AddToBuilder(builder, plant, graph)
+    inspector = graph.model_inspector()
+    names = [inspector.GetName(each) for each in inspector.GetAllGeometryIds()]
+    assert names == [f"$inertia({int(loose.index())})"]
+
+
+# ------------------------------------------------------------------ frames
+
+
+def test_triads_are_along_the_axes_of_frames() -> None:
+    builder = DiagramBuilder()
+    plant, graph = AddMultibodyPlantSceneGraph(builder, time_step=0.01)
+    body = plant.AddRigidBody("body", SpatialInertia.PointMass(1.0, [0, 0, 0]))
+    X_BF = RigidTransform(RollPitchYaw(0.1, 0.2, 0.3), [1, 2, 3])
+    frame = plant.AddFrame(FixedOffsetFrame("offset", body.body_frame(), X_BF))
+    body_frame_id = plant.GetBodyFrameIdOrThrow(body.index())
+    X_FT = RigidTransform([0, 0, 0.5])
+    cases = [
+        ({"body": body}, RigidTransform(), f"body({int(body.model_instance())})", 1.0),
+        ({"frame": frame}, X_BF, f"offset({int(body.model_instance())})", 0.5),
+        ({"frame_index": frame.index(), "plant": plant, "name": "by index"}, X_BF, "by index", 0.5),
+        ({"frame_id": body_frame_id, "plant": plant, "name": "by id", "X_FT": X_FT}, X_FT, "by id", 1.0),
+    ]  # fmt: skip
+    inspector = graph.model_inspector()
+    for arguments, X_BT, name, brightness in cases:
+        ids = AddFrameTriadIllustration(scene_graph=graph, length=0.4, radius=0.01, opacity=0.7, **arguments)
+        for axis, geometry_id in enumerate(ids):
+            assert inspector.GetName(geometry_id) == f"_frames::{name}::{'xyz'[axis]}-axis"
+            assert inspector.GetFrameId(geometry_id) == body_frame_id
+            shape = inspector.GetShape(geometry_id)
+            assert isinstance(shape, Cylinder) and (shape.radius(), shape.length()) == (0.01, 0.4)
+            X_BG = inspector.GetPoseInFrame(geometry_id)
+            R_BT = X_BT.rotation().matrix()
+            np.testing.assert_allclose(X_BG.translation(), X_BT.translation() + 0.2 * R_BT[:, axis], atol=1e-12)
+            np.testing.assert_allclose(np.abs(X_BG.rotation().matrix()[:, 2] @ R_BT[:, axis]), 1.0)
+            color = inspector.GetIllustrationProperties(geometry_id).GetProperty("phong", "diffuse")
+            np.testing.assert_allclose(color.rgba, [*(brightness * np.eye(3)[axis]), 0.7])
+
+
+def test_triads_of_what_does_not_fit_are_refused() -> None:
+    builder = DiagramBuilder()
+    plant, graph = AddMultibodyPlantSceneGraph(builder, time_step=0.01)
+    body = plant.AddRigidBody("body", SpatialInertia.PointMass(1.0, [0, 0, 0]))
+    for arguments, text in (
+        ({}, "exactly one of"),
+        ({"body": body, "frame": body.body_frame()}, "exactly one of"),
+        ({"frame_index": FrameIndex(1)}, "needs plant="),
+        ({"body": body, "plant": MultibodyPlant(0.0)}, "belongs to plant 'plant'"),
+        ({"frame_id": graph.world_frame_id(), "plant": MultibodyPlant(0.0)}, "no body of plant"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            AddFrameTriadIllustration(scene_graph=graph, **arguments)  # type: ignore[arg-type]
+    alone = MultibodyPlant(0.0)
+    with pytest.raises(RuntimeError, match="no source of a SceneGraph"):
+        AddFrameTriadIllustration(scene_graph=graph, body=alone.world_body())
+    AddFrameTriadIllustration(scene_graph=graph, body=body)
+    with pytest.raises(RuntimeError, match="x-axis"):
+        AddFrameTriadIllustration(scene_graph=graph, body=body)
