@@ -19,8 +19,10 @@ ADDRESSES: dict[str, tuple[str, ...]] = {
     "common.yaml": ("multibody.parsing", "drake.untyped_yaml"),
     "examples": ("examples",),
     "examples.acrobot": ("examples",),
+    "examples.compass_gait": ("examples",),
     "examples.pendulum": ("examples",),
     "examples.quadrotor": ("examples",),
+    "examples.rimless_wheel": ("examples",),
     "examples.van_der_pol": ("examples",),
     "forwarddiff": ("framework.autodiff",),
     "geometry": ("geometry",),
@@ -47,7 +49,6 @@ ADDRESSES: dict[str, tuple[str, ...]] = {
 WITHOUT_COUNTERPART = frozenset(
     {
         "common.cpp_param", "common.cpp_template", "common.deprecation",
-        "examples.compass_gait", "examples.rimless_wheel",
         "geometry.optimization", "gym", "lcm", "manipulation", "multibody.benchmarks",
         "multibody.fix_inertia", "multibody.inverse_kinematics", "multibody.mesh_to_model", "multibody.meshcat",
         "multibody.optimization", "multibody.rational", "perception", "solvers", "systems.drawing",
