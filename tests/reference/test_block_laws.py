@@ -16,6 +16,7 @@ import pydrake.systems.controllers
 import pydrake.systems.estimators
 import pydrake.systems.framework
 import pydrake.systems.primitives
+import pydrake.systems.sensors
 import pydrake.trajectories
 from block_cases import names_of, split
 from pydrake.autodiffutils import AutoDiffXd as DrakeAutoDiffXd
@@ -36,6 +37,7 @@ DRAKE = names_of(
     pydrake.systems.framework,
     pydrake.systems.controllers,
     pydrake.systems.estimators,
+    pydrake.systems.sensors,
     pydrake.multibody.plant,
     pydrake.multibody.tree,
     pydrake.common,

@@ -21,6 +21,7 @@ BLOCKS = SimpleNamespace(
     **{**vars(names_of(controllers, estimators, multibody_controllers, multibody_plant, tree)), **vars(SIGNAL_BLOCKS)}
 )
 OURS_ALONE = {  # pydrake has no such block, or takes no such arguments
+    "BeamModel",
     "ConstantVectorSource of a BasicVector",
     "Saturation by limits that are inputs",
     "ExtendedKalmanFilter",

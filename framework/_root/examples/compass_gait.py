@@ -32,7 +32,6 @@ from typing import Any
 from numpy.typing import NDArray
 
 from merganser.examples.flag import declare_flag
-from merganser.examples.named_vector import NamedVector
 from merganser.framework import (
     LeafSystem,
     OutputPort,
@@ -42,6 +41,7 @@ from merganser.framework import (
     WitnessFunctionDirection,
 )
 from merganser.framework.core.inside import declare_derivatives
+from merganser.framework.core.named_vector import NamedVector
 from merganser.framework.core.native_wires import InputOr
 from merganser.framework.math import max as greater_of
 from merganser.framework.math.element_functions import cos, sin

@@ -24,7 +24,6 @@ from typing import Any
 from numpy.typing import NDArray
 
 from merganser.examples.flag import declare_flag
-from merganser.examples.named_vector import NamedVector
 from merganser.framework import (
     LeafSystem,
     OutputPort,
@@ -35,6 +34,7 @@ from merganser.framework import (
     kUseDefaultName,
 )
 from merganser.framework.core.inside import declare_derivatives
+from merganser.framework.core.named_vector import NamedVector
 from merganser.framework.math import abs as magnitude
 from merganser.framework.math import sqrt
 from merganser.framework.math.element_functions import cos, sin

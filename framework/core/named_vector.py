@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from merganser.framework import BasicVector
+from merganser.framework.core.values import BasicVector
 
 __all__ = ["NamedVector"]
 
