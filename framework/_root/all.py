@@ -23,6 +23,7 @@ from merganser.multibody.math import *  # noqa: F403
 from merganser.multibody.parsing import *  # noqa: F403
 from merganser.multibody.planning import *  # noqa: F403
 from merganser.multibody.plant import *  # noqa: F403
+from merganser.multibody.sensors import *  # noqa: F403
 from merganser.multibody.tree import *  # noqa: F403
 
 if TYPE_CHECKING:

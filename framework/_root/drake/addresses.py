@@ -41,7 +41,9 @@ ADDRESSES: dict[str, tuple[str, ...]] = {
     "systems.estimators": ("analysis.estimators",),
     "systems.framework": ("framework",),
     "systems.primitives": ("framework.primitives", "analysis"),
+    "systems.rendering": ("multibody.plant",),
     "systems.scalar_conversion": ("framework",),
+    "systems.sensors": ("multibody.sensors",),
     "trajectories": ("framework.trajectories",),
 }
 
@@ -53,6 +55,6 @@ WITHOUT_COUNTERPART = frozenset(
         "multibody.fix_inertia", "multibody.inverse_kinematics", "multibody.mesh_to_model", "multibody.meshcat",
         "multibody.optimization", "multibody.rational", "perception", "solvers", "systems.drawing",
         "systems.jupyter_widgets", "systems.lcm", "systems.planar_scenegraph_visualizer", "systems.pyplot_visualizer",
-        "systems.rendering", "systems.sensors", "visualization",
+        "visualization",
     }
 )  # fmt: skip
