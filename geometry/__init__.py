@@ -4,6 +4,7 @@ from merganser.geometry.bounding_boxes import Aabb, Obb
 from merganser.geometry.collision_filter_manager import CollisionFilterManager
 from merganser.geometry.collision_filters import CollisionFilterDeclaration, CollisionFilterScope
 from merganser.geometry.frame_pose_vector import FramePoseVector
+from merganser.geometry.geometry_configuration_vector import GeometryConfigurationVector
 from merganser.geometry.geometry_frame import GeometryFrame
 from merganser.geometry.geometry_instance import GeometryInstance
 from merganser.geometry.geometry_set import GeometrySet
@@ -60,12 +61,19 @@ from merganser.geometry.roles import Role, RoleAssign
 from merganser.geometry.scalar_templates import (
     ContactSurface_,
     FramePoseVector_,
+    GeometryConfigurationVector_,
     PenetrationAsPointPair_,
+    Plane_,
+    PolygonSurfaceMesh_,
+    PolygonSurfaceMeshFieldLinear_,
     QueryObject_,
     SceneGraph_,
     SceneGraphInspector_,
     SignedDistancePair_,
     SignedDistanceToPoint_,
+    TriangleSurfaceMesh_,
+    TriangleSurfaceMeshFieldLinear_,
+    VolumeMesh_,
 )
 from merganser.geometry.scene_graph import SceneGraph
 from merganser.geometry.scene_graph_config import DefaultProximityProperties, SceneGraphConfig
@@ -111,6 +119,8 @@ __all__ = [
     "FrameId",
     "FramePoseVector",
     "FramePoseVector_",
+    "GeometryConfigurationVector",
+    "GeometryConfigurationVector_",
     "GeometryFrame",
     "GeometryId",
     "GeometryInstance",
@@ -131,8 +141,11 @@ __all__ = [
     "PenetrationAsPointPair_",
     "PerceptionProperties",
     "Plane",
+    "Plane_",
     "PolygonSurfaceMesh",
     "PolygonSurfaceMeshFieldLinear",
+    "PolygonSurfaceMeshFieldLinear_",
+    "PolygonSurfaceMesh_",
     "ProximityProperties",
     "QueryObject",
     "QueryObject_",
@@ -158,6 +171,9 @@ __all__ = [
     "SurfaceTriangle",
     "TriangleSurfaceMesh",
     "TriangleSurfaceMeshFieldLinear",
+    "TriangleSurfaceMeshFieldLinear_",
+    "TriangleSurfaceMesh_",
     "VolumeElement",
     "VolumeMesh",
+    "VolumeMesh_",
 ]
