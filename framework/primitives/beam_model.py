@@ -30,7 +30,7 @@ from merganser.framework.core.ports import InputPort
 from merganser.framework.core.random_values import RandomDistribution
 from merganser.framework.math.element_functions import clamp
 from merganser.framework.primitives._arguments import checked_size
-from merganser.framework.primitives._conditions import if_at_most
+from merganser.framework.primitives.conditions import if_at_most
 
 __all__ = ["BeamModel", "BeamModelParams"]
 

@@ -16,7 +16,7 @@ from merganser.framework.core.native_function import native
 from merganser.framework.core.state import State
 from merganser.framework.core.templates import instantiate
 from merganser.framework.primitives._arguments import checked_positive_period, checked_size, checked_vector
-from merganser.framework.primitives._conditions import if_at_most
+from merganser.framework.primitives.conditions import if_at_most
 from merganser.framework.primitives.routing import Multiplexer
 
 __all__ = ["DiscreteDerivative", "StateInterpolatorWithDiscreteDerivative"]

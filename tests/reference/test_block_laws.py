@@ -7,6 +7,7 @@ pytest.importorskip("pydrake", reason="the extra `reference` is not installed")
 
 import pydrake.common
 import pydrake.common.value
+import pydrake.manipulation
 import pydrake.math
 import pydrake.multibody.plant
 import pydrake.multibody.tree
@@ -38,6 +39,7 @@ DRAKE = names_of(
     pydrake.systems.controllers,
     pydrake.systems.estimators,
     pydrake.systems.sensors,
+    pydrake.manipulation,
     pydrake.multibody.plant,
     pydrake.multibody.tree,
     pydrake.common,

@@ -26,6 +26,7 @@ ADDRESSES: dict[str, tuple[str, ...]] = {
     "examples.van_der_pol": ("examples",),
     "forwarddiff": ("framework.autodiff",),
     "geometry": ("geometry",),
+    "manipulation": ("multibody.manipulation",),
     "math": ("framework.math", "framework.autodiff"),
     "multibody": (),
     "multibody.math": ("multibody.math",),
@@ -51,7 +52,7 @@ ADDRESSES: dict[str, tuple[str, ...]] = {
 WITHOUT_COUNTERPART = frozenset(
     {
         "common.cpp_param", "common.cpp_template", "common.deprecation",
-        "geometry.optimization", "gym", "lcm", "manipulation", "multibody.benchmarks",
+        "geometry.optimization", "gym", "lcm", "multibody.benchmarks",
         "multibody.fix_inertia", "multibody.inverse_kinematics", "multibody.mesh_to_model", "multibody.meshcat",
         "multibody.optimization", "multibody.rational", "perception", "solvers", "systems.drawing",
         "systems.jupyter_widgets", "systems.lcm", "systems.planar_scenegraph_visualizer", "systems.pyplot_visualizer",

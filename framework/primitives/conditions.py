@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.native.compile import compiled_form
+from merganser.framework.native.compile import compiled_form, device
 
-__all__ = ["if_at_most"]
+__all__ = ["if_at_most", "magnitude"]
 
 _TRUTHS = (bool, np.bool_)  # of numbers and derivatives; a comparison of symbols is a formula
 
@@ -33,3 +33,9 @@ def if_at_most(x: Any, limit: Any, value: Any, other: Any) -> Any:
 @compiled_form(if_at_most)
 def _if_at_most_compiled(x: Any, limit: Any, value: Any, other: Any) -> Any:
     return value if x.real <= limit.real else other
+
+
+@device
+def magnitude(x: Any) -> Any:
+    """|x| of a scalar."""
+    return if_at_most(x, 0.0, -x, x)
