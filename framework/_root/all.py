@@ -19,6 +19,7 @@ from merganser.framework.primitives import *  # noqa: F403
 from merganser.framework.trajectories import *  # noqa: F403
 from merganser.geometry import *  # noqa: F403
 from merganser.multibody.controllers import *  # noqa: F403
+from merganser.multibody.inverse_kinematics import *  # noqa: F403
 from merganser.multibody.manipulation import *  # noqa: F403
 from merganser.multibody.math import *  # noqa: F403
 from merganser.multibody.parsing import *  # noqa: F403

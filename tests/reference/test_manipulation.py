@@ -12,7 +12,7 @@ import pytest
 
 theirs = pytest.importorskip("pydrake.manipulation", reason="compares with pydrake, extra `reference`")
 
-import merganser.multibody.manipulation as ours
+import merganser.multibody.manipulation as ours  # noqa: E402
 
 pytestmark = pytest.mark.reference
 

@@ -29,6 +29,7 @@ ADDRESSES: dict[str, tuple[str, ...]] = {
     "manipulation": ("multibody.manipulation",),
     "math": ("framework.math", "framework.autodiff"),
     "multibody": (),
+    "multibody.inverse_kinematics": ("multibody.inverse_kinematics",),
     "multibody.math": ("multibody.math",),
     "multibody.parsing": ("multibody.parsing",),
     "multibody.plant": ("multibody.plant",),
@@ -53,7 +54,7 @@ WITHOUT_COUNTERPART = frozenset(
     {
         "common.cpp_param", "common.cpp_template", "common.deprecation",
         "geometry.optimization", "gym", "lcm", "multibody.benchmarks",
-        "multibody.fix_inertia", "multibody.inverse_kinematics", "multibody.mesh_to_model", "multibody.meshcat",
+        "multibody.fix_inertia", "multibody.mesh_to_model", "multibody.meshcat",
         "multibody.optimization", "multibody.rational", "perception", "solvers", "systems.drawing",
         "systems.jupyter_widgets", "systems.lcm", "systems.planar_scenegraph_visualizer", "systems.pyplot_visualizer",
         "visualization",
