@@ -1,7 +1,7 @@
 """DoDifferentialInverseKinematics: generalized velocities for a velocity of an end effector.
 
-With the Jacobian J and the velocity V that is wanted, the velocities v that go as fast as possible in the direction of V,
-no faster than V, and beside that towards a posture, are
+With the Jacobian J and the velocity V that is wanted, the velocities v that go as fast as possible in the direction of
+V, no faster than V, and beside that towards a posture, are
 
     min over v, alpha   -100 alpha + |P (v - N+(q) K (q_nominal - q))|^2
     subject to          J v = alpha V,  0 <= alpha <= 1,  limits of positions, velocities and accelerations:
@@ -198,7 +198,8 @@ def _search(
     J = np.array(J, float)
     if V.ndim != 1 or J.shape != (V.size, num_v):
         raise ValueError(
-            f"DoDifferentialInverseKinematics: V and J must have shapes (m,) and (m, {num_v}); got {V.shape} and {J.shape}."
+            f"DoDifferentialInverseKinematics: V and J must have shapes (m,) and (m, {num_v}); got {V.shape} and "
+            f"{J.shape}."
         )
     a, Pt, is_reachable = _directions(J, V)
     M, low, high = _limits(q, v, parameters, N)

@@ -111,7 +111,7 @@ class DifferentialInverseKinematicsParameters:
         return self._centering.copy()
 
     def set_joint_centering_gain(self, K: ArrayLike) -> None:
-        """Sets K [1/s], by which velocities N+(q) K (q_nominal - q) are wished for, shape [num_positions, num_positions].
+        """Sets K [1/s], by which velocities N+(q) K (q_nominal - q) are wished for, a square matrix of num_positions.
 
         Raises:
             ValueError: it has another shape, or is not finite.

@@ -20,7 +20,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.optimize
 from numpy.typing import NDArray
 
 __all__ = ["least_squares_within", "rows_of_bounds"]
@@ -62,11 +61,13 @@ def least_squares_within(A: Array, b: Array, G: Array, h: Array) -> Array | None
 
 def _shortest(G: Array, h: Array) -> Array | None:
     """The shortest z with G z >= h, by equations (2) and (3); rows of G are of unit length."""
+    from scipy.optimize import nnls  # most programs do without
+
     n = G.shape[1]
     if (h <= 0.0).all():
         return np.zeros(n)
     f = np.eye(n + 1)[n]
-    u, residual = scipy.optimize.nnls(np.vstack([G.T, h]), f, maxiter=max(100, 10 * len(h)))
+    u, residual = nnls(np.vstack([G.T, h]), f, maxiter=max(100, 10 * len(h)))
     if residual < _FEASIBLE:
         return None
     r = np.vstack([G.T, h]) @ u - f
