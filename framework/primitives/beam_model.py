@@ -21,7 +21,6 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from merganser.framework.core.context import Context
 from merganser.framework.core.element_functions import elements
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.named_vector import NamedVector
@@ -118,10 +117,10 @@ class BeamModel(LeafSystem):
         """Returns the port of random numbers for measurements of anything, uniform in [0, 1]."""
         return self.get_input_port(4)
 
-    def get_parameters(self, context: Context) -> BeamModelParams:
+    def get_parameters(self, context: Any) -> BeamModelParams:
         """Returns the parameters in a Context."""
         return context.get_numeric_parameter(self._params)
 
-    def get_mutable_parameters(self, context: Context) -> BeamModelParams:
+    def get_mutable_parameters(self, context: Any) -> BeamModelParams:
         """Returns the parameters in a Context, for changing them."""
         return context.get_mutable_numeric_parameter(self._params)
