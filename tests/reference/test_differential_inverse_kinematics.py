@@ -6,6 +6,7 @@ optimum of the problem that it documents; so there that problem is solved by one
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from typing import Any
 
@@ -147,3 +148,105 @@ def test_positions_that_follow_a_pose(case: str) -> None:
     (here_ports, *here), (there_ports, *there) = follow(True, case), follow(False, case)
     assert here_ports == there_ports
     np.testing.assert_allclose(here, there, atol=1e-9)
+
+
+INGREDIENTS = ["plain", "masked", "slow", "within_box", "joints", "two_frames"]
+
+
+def command(is_ours: bool, case: str) -> tuple[Any, ...]:
+    """Velocities of a DifferentialInverseKinematicsSystem, and its ports."""
+    lib = importlib.import_module("merganser.all" if is_ours else "pydrake.all")
+    planning = importlib.import_module("merganser.multibody.planning" if is_ours else "pydrake.planning")
+    package = ours if is_ours else theirs
+    builder = planning.RobotDiagramBuilder(0.0)
+    builder.parser().AddModels(ARM)
+    robot = builder.Build()
+    arm = robot.plant()
+    checker = robot if is_ours else planning.SceneGraphCollisionChecker(
+        model=robot, robot_model_instances=[arm.GetModelInstanceByName("arm7")], edge_step_size=0.1
+    )  # fmt: skip
+    System = package.DifferentialInverseKinematicsSystem
+    masks = {"arm7::link_7": np.array([0.0, 0.0, 1.0, 1.0, 1.0, 1.0])} if case == "masked" else {}
+    recipe = System.Recipe()
+    for name, config in (
+        ("LeastSquaresCost", {"cartesian_qp_weight": 100.0, "cartesian_axis_masks": masks}),
+        ("JointCenteringCost", {"posture_gain": 0.7, "cartesian_axis_masks": masks}),
+        ("CartesianVelocityLimitConstraint", {"V_next_TG_limit": [0.05, 9, 9, 0.1, 9, 9]} if case == "slow" else None),
+        (
+            "CartesianPositionLimitConstraint",
+            {"p_TG_next_lower": [-9.0] * 3, "p_TG_next_upper": [0.047, 9.0, 9.0]} if case == "within_box" else None,
+        ),
+    ):
+        if config is not None:
+            recipe.AddIngredient(getattr(System, name)(getattr(System, name).Config(**config)))
+    if case == "joints":
+        kind = System.JointVelocityLimitConstraint
+        bound, speed = np.full(7, 1.05), np.full(7, 0.5)
+        limits = planning.JointLimits(-bound, bound, -speed, speed, -speed, speed)
+        recipe.AddIngredient(kind(kind.Config(min_margin=0.01, influence_margin=0.2), limits))
+    system = System(
+        recipe=recipe, task_frame="arm7::link_1", collision_checker=checker, active_dof=planning.DofMask(7, True),
+        time_step=0.01, K_VX=0.8, Vd_TG_limit=lib.SpatialVelocity(np.full(3, 0.4), np.full(3, 0.3)),
+    )  # fmt: skip
+    context = system.CreateDefaultContext()
+    system.get_input_port_position().FixValue(context, Q_0)
+    system.get_input_port_nominal_posture().FixValue(context, Q_0 + 0.2)
+    at = arm.CreateDefaultContext()
+    arm.SetPositions(at, Q_0)
+    bus = lib.BusValue()
+    for name in ("link_7", "link_4") if case == "two_frames" else ("link_7",):
+        X_TG = arm.CalcRelativeTransform(at, arm.GetFrameByName("link_1"), arm.GetFrameByName(name))
+        turn = lib.RotationMatrix(lib.RollPitchYaw(0.01, 0.002, -0.001))
+        goal = lib.RigidTransform(turn @ X_TG.rotation(), X_TG.translation() + [0.001, 0.02, -0.002])
+        bus.Set(f"arm7::{name}", lib.Value(goal))
+    system.get_input_port_desired_cartesian_poses().FixValue(context, lib.Value(bus))
+    ports = [system.get_input_port(i).get_name() for i in range(system.num_input_ports())]
+    return system.get_output_port_commanded_velocity().Eval(context), ports
+
+
+@pytest.mark.parametrize("case", INGREDIENTS)
+def test_velocities_by_a_recipe(case: str) -> None:
+    (here, ports), (there, expected_ports) = command(True, case), command(False, case)
+    assert ports == expected_ports
+    np.testing.assert_allclose(here, there, atol=2e-3)  # their solver has a tolerance of 1e-3
+
+
+def test_the_controller_has_the_same_ports() -> None:
+    found = []
+    for is_ours in (True, False):
+        planning = importlib.import_module("merganser.multibody.planning" if is_ours else "pydrake.planning")
+        lib = importlib.import_module("merganser.all" if is_ours else "pydrake.all")
+        package = ours if is_ours else theirs
+        builder = planning.RobotDiagramBuilder(0.0)
+        builder.parser().AddModels(ARM)
+        robot = builder.Build()
+        checker = robot if is_ours else planning.SceneGraphCollisionChecker(
+            model=robot, robot_model_instances=[robot.plant().GetModelInstanceByName("arm7")], edge_step_size=0.1
+        )  # fmt: skip
+        System = package.DifferentialInverseKinematicsSystem
+        system = System(
+            System.Recipe(), "world", checker, planning.DofMask([True] * 6 + [False]), 0.01, 1.0,
+            lib.SpatialVelocity(np.ones(3), np.ones(3)),
+        )  # fmt: skip
+        controller = package.DifferentialInverseKinematicsController(system, [5])
+        ports = [controller.get_input_port(i) for i in range(3)] + [controller.get_output_port(i) for i in range(2)]
+        found.append([(port.get_name(), port.size()) for port in ports])
+        start = controller.CreateDefaultContext()
+        controller.set_initial_position(start, Q_0)
+        found[-1].append(("start", controller.GetOutputPort("commanded_position").Eval(start).tolist()))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "LeastSquaresCost", "JointCenteringCost", "CartesianPositionLimitConstraint",
+        "CartesianVelocityLimitConstraint", "CollisionConstraint", "JointVelocityLimitConstraint",
+    ],
+)  # fmt: skip
+def test_configs_have_the_same_defaults(name: str) -> None:
+    there, here = (getattr(package.DifferentialInverseKinematicsSystem, name).Config() for package in (theirs, ours))
+    fields = [field.name for field in type(there).__fields__]
+    assert list(vars(here)) == fields
+    for field in fields:
+        np.testing.assert_array_equal(getattr(here, field), getattr(there, field))
