@@ -12,6 +12,7 @@ from merganser.multibody.manipulation.iiwa import (
     torque_enabled,
 )
 from merganser.multibody.manipulation.named_positions import ApplyNamedPositionsAsDefaults
+from merganser.multibody.manipulation.panda import PandaControlMode, kPandaArmNumJoints
 from merganser.multibody.manipulation.schunk_wsg import (
     GetSchunkWsgOpenPosition,
     MakeMultibodyForceToWsgForceSystem,
@@ -34,6 +35,7 @@ __all__ = [
     "IiwaDriver",
     "MakeMultibodyForceToWsgForceSystem",
     "MakeMultibodyStateToWsgStateSystem",
+    "PandaControlMode",
     "ParseIiwaControlMode",
     "SchunkWsgDriver",
     "SchunkWsgPdController",
@@ -44,6 +46,7 @@ __all__ = [
     "get_iiwa_max_joint_velocities",
     "kIiwaArmNumJoints",
     "kIiwaLcmStatusPeriod",
+    "kPandaArmNumJoints",
     "position_enabled",
     "torque_enabled",
 ]

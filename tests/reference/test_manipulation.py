@@ -148,8 +148,10 @@ def test_a_gripper_moves_to_where_it_is_told(use_force_limit: bool) -> None:
 def test_constants_and_modes() -> None:
     for name in ("GetSchunkWsgOpenPosition", "get_iiwa_max_joint_velocities"):
         np.testing.assert_array_equal(getattr(ours, name)(), getattr(theirs, name)())
-    for name in ("kIiwaArmNumJoints", "kIiwaLcmStatusPeriod"):
+    for name in ("kIiwaArmNumJoints", "kIiwaLcmStatusPeriod", "kPandaArmNumJoints"):
         assert getattr(ours, name) == getattr(theirs, name)
+    for name in ("kNone", "kPosition", "kVelocity", "kTorque"):
+        assert getattr(ours.PandaControlMode, name) == getattr(theirs.PandaControlMode, name)
     for text in ("position_only", "torque_only", "position_and_torque"):
         here, there = (lib.ParseIiwaControlMode(text) for lib in (ours, theirs))
         assert here.name == there.name and here.value == there.value

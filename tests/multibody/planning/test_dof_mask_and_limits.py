@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from merganser.multibody.parsing import Parser
-from merganser.multibody.planning import DofMask, JointLimits
+from merganser.multibody.planning import DofMask, GetContinuousRevoluteJointIndices, JointLimits
 from merganser.multibody.plant import MultibodyPlant
-from merganser.multibody.tree import SpatialInertia
+from merganser.multibody.tree import PlanarJoint, PrismaticJoint, RevoluteJoint, RpyFloatingJoint, SpatialInertia
 
 MODELS = Path(__file__).resolve().parents[3] / "examples" / "models"
 
@@ -124,3 +124,19 @@ def test_limits_that_cannot_be_are_refused(change: dict[str, Any], message: str)
     good |= {f"{kind}_upper": np.ones(2) for kind in ("position", "velocity", "acceleration")}
     with pytest.raises(RuntimeError, match=message):
         JointLimits(**(good | change))
+
+
+def test_angles_without_limits_are_found() -> None:
+    plant = MultibodyPlant(0.0)
+    world, z = plant.world_frame(), [0.0, 0.0, 1.0]
+    for name, make in (
+        ("turning", lambda frame: RevoluteJoint("turning", world, frame, z)),
+        ("limited", lambda frame: RevoluteJoint("limited", world, frame, z, -1.0, np.inf)),
+        ("sliding", lambda frame: PrismaticJoint("sliding", world, frame, z)),
+        ("planar", lambda frame: PlanarJoint("planar", world, frame)),
+        ("floating", lambda frame: RpyFloatingJoint("floating", world, frame)),
+    ):
+        body = plant.AddRigidBody(name, SpatialInertia.SolidSphereWithMass(1.0, 0.1))
+        plant.AddJoint(make(body.body_frame()))
+    plant.Finalize()
+    assert GetContinuousRevoluteJointIndices(plant) == [0, 5, 6, 7, 8]
