@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.records import hash_of_type
 from merganser.multibody.inverse_kinematics.inequality_least_squares import rows_of_bounds
 from merganser.multibody.planning.dof_mask import DofMask
 from merganser.multibody.planning.joint_limits import JointLimits
@@ -165,7 +164,7 @@ def _require_masks(masks: Mapping[str, Array], config: Any) -> None:
 class LeastSquaresCost(_Configured):
     """Equation (1): goals shall move as they are wanted to."""
 
-    @dataclasses.dataclass(kw_only=True)
+    @dataclasses.dataclass(kw_only=True, eq=False)
     class Config:
         """Settings.
 
@@ -174,8 +173,6 @@ class LeastSquaresCost(_Configured):
             cartesian_axis_masks: which elements of V_TG count, by names of frames, each of shape [6]; by default all.
             use_legacy_implementation: must be False.
         """
-
-        __hash__ = hash_of_type
 
         cartesian_qp_weight: float = 1.0
         cartesian_axis_masks: Masks = dataclasses.field(default_factory=dict)
@@ -197,7 +194,7 @@ class LeastSquaresCost(_Configured):
 class JointCenteringCost(_Configured):
     """Equation (2): what does not move the goals shall bring the joints to a posture."""
 
-    @dataclasses.dataclass(kw_only=True)
+    @dataclasses.dataclass(kw_only=True, eq=False)
     class Config:
         """Settings.
 
@@ -205,8 +202,6 @@ class JointCenteringCost(_Configured):
             posture_gain: k [1/s].
             cartesian_axis_masks: as those of the LeastSquaresCost beside it.
         """
-
-        __hash__ = hash_of_type
 
         posture_gain: float = 1.0
         cartesian_axis_masks: Masks = dataclasses.field(default_factory=dict)
@@ -227,15 +222,13 @@ class JointCenteringCost(_Configured):
 class CartesianPositionLimitConstraint(_Configured):
     """Equation (3): goals stay within a box of T."""
 
-    @dataclasses.dataclass(kw_only=True)
+    @dataclasses.dataclass(kw_only=True, eq=False)
     class Config:
         """Settings.
 
         Attributes:
             p_TG_next_lower, p_TG_next_upper: corners of the box [m], each of shape [3].
         """
-
-        __hash__ = hash_of_type
 
         p_TG_next_lower: NDArray[np.float64] = dataclasses.field(default_factory=lambda: np.zeros(3))
         p_TG_next_upper: NDArray[np.float64] = dataclasses.field(default_factory=lambda: np.zeros(3))
@@ -256,15 +249,13 @@ class CartesianPositionLimitConstraint(_Configured):
 class CartesianVelocityLimitConstraint(_Configured):
     """Equation (4): goals are not too fast."""
 
-    @dataclasses.dataclass(kw_only=True)
+    @dataclasses.dataclass(kw_only=True, eq=False)
     class Config:
         """Settings.
 
         Attributes:
             V_next_TG_limit: of the magnitude of each element of V_TG [rad/s, m/s], shape [6].
         """
-
-        __hash__ = hash_of_type
 
         V_next_TG_limit: NDArray[np.float64] = dataclasses.field(default_factory=lambda: np.zeros(6))
 
@@ -283,7 +274,7 @@ class CollisionConstraint(_Configured):
 
     _select: Callable[[DofMask, Any, Array, Array], None] | None = None
 
-    @dataclasses.dataclass(kw_only=True)
+    @dataclasses.dataclass(kw_only=True, eq=False)
     class Config:
         """Settings.
 
@@ -291,8 +282,6 @@ class CollisionConstraint(_Configured):
             safety_distance: phi_safe [m].
             influence_distance: what is further away does not count [m].
         """
-
-        __hash__ = hash_of_type
 
         safety_distance: float = 0.0
         influence_distance: float = np.inf
@@ -335,7 +324,7 @@ class JointVelocityLimitConstraint(_Configured):
         joint_limits: of the active degrees of freedom.
     """
 
-    @dataclasses.dataclass(kw_only=True)
+    @dataclasses.dataclass(kw_only=True, eq=False)
     class Config:
         """Settings.
 
@@ -343,8 +332,6 @@ class JointVelocityLimitConstraint(_Configured):
             min_margin: distance at which there is no motion towards a limit [rad, m].
             influence_margin: distance from which on limits of velocities are what they are [rad, m].
         """
-
-        __hash__ = hash_of_type
 
         min_margin: float = 0.0025
         influence_margin: float = 0.1

@@ -29,7 +29,7 @@ class DifferentialInverseKinematicsStatus(enum.Enum):
     kStuck = 2
 
 
-@dataclasses.dataclass(kw_only=True)
+@dataclasses.dataclass(kw_only=True, eq=False)
 class DifferentialInverseKinematicsResult:
     """What a search for velocities has found.
 

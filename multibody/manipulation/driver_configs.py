@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from merganser.framework import DiagramBuilder
-from merganser.framework.core.records import hash_of_type
 from merganser.framework.primitives import ConstantVectorSource
 from merganser.multibody.manipulation.iiwa import IiwaDriver
 from merganser.multibody.manipulation.schunk_wsg import SchunkWsgDriver
@@ -25,11 +24,9 @@ _INSTEAD = {
 }
 
 
-@dataclasses.dataclass(kw_only=True)
+@dataclasses.dataclass(kw_only=True, eq=False)
 class ZeroForceDriver:
     """Settings of a driver that does nothing: no force at any actuator."""
-
-    __hash__ = hash_of_type
 
 
 def ApplyDriverConfig(

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.records import hash_of_type
 
 __all__ = [
     "IiwaControlMode",
@@ -71,7 +70,7 @@ def torque_enabled(control_mode: IiwaControlMode) -> bool:
     return control_mode is not IiwaControlMode.kPositionOnly
 
 
-@dataclasses.dataclass(kw_only=True)
+@dataclasses.dataclass(kw_only=True, eq=False)
 class IiwaDriver:
     """Settings of what controls an arm in a simulation, as its control cabinet does in reality.
 
@@ -86,8 +85,6 @@ class IiwaDriver:
         lcm_bus: name of the bus of commands and status.
         lcm_status_period: between two messages of status [s].
     """
-
-    __hash__ = hash_of_type
 
     hand_model_name: str = ""
     ext_joint_filter_tau: float = 0.01

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from merganser.framework import LeafSystem, kUseDefaultName
 from merganser.framework.core.native_function import native
-from merganser.framework.core.records import hash_of_type
 from merganser.framework.primitives import MatrixGain
 from merganser.framework.primitives.conditions import magnitude
 
@@ -27,7 +26,7 @@ __all__ = [
 Array = NDArray[Any]
 
 
-@dataclasses.dataclass(kw_only=True)
+@dataclasses.dataclass(kw_only=True, eq=False)
 class SchunkWsgDriver:
     """Settings of what controls a gripper in a simulation, as its firmware does in reality.
 
@@ -35,8 +34,6 @@ class SchunkWsgDriver:
         pid_gains: of the fingers: elasticity of the belt [N/m], 0, friction of the gears [N s/m], shape [3].
         lcm_bus: name of the bus of commands and status.
     """
-
-    __hash__ = hash_of_type
 
     pid_gains: NDArray[np.float64] = dataclasses.field(default_factory=lambda: np.array([7200.0, 0.0, 5.0]))
     lcm_bus: str = "default"

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from merganser.all import yaml_dump_typed, yaml_load_typed
 from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder
 from merganser.multibody import manipulation
@@ -26,7 +27,7 @@ from merganser.multibody.manipulation import (
     SimIiwaDriver,
     ZeroForceDriver,
 )
-from merganser.multibody.parsing import Parser, yaml_dump_typed, yaml_load_typed
+from merganser.multibody.parsing import Parser
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import RevoluteJoint, SpatialInertia
 
