@@ -13,7 +13,7 @@ pytest.importorskip("pydrake")
 
 PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.py"))
 # Of the largest number in the result: what the accuracy of the integrators, or the tolerance of the solver, permits.
-TOLERANCE = {"swing_up": 1e-6, "van_der_pol": 1e-7, "arm_and_ball": 1e-5}
+TOLERANCE = {"swing_up": 1e-6, "van_der_pol": 1e-7, "arm_and_ball": 1e-5, "walkers": 1e-6, "reach": 1e-8}
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from merganser.framework import AbstractStateIndex, BasicVector, CacheEntry, LeafSystem
@@ -18,8 +19,9 @@ def declare_flag(system: LeafSystem, index: AbstractStateIndex, description: str
         index: of the variable, whose value is a bool.
         description: what is true, for messages.
     """
-
-    def calc(context: Any, output: Any) -> None:
-        output[0] = 1.0 if context.get_abstract_state(index).get_value() else 0.0
-
+    calc = functools.partial(_write_flag, index)
     return declare_vector_entry(system, description, BasicVector(1), calc, [system.abstract_state_ticket(index)])
+
+
+def _write_flag(index: AbstractStateIndex, context: Any, output: Any) -> None:
+    output[0] = 1.0 if context.get_abstract_state(index).get_value() else 0.0

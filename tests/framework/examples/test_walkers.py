@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -186,3 +187,15 @@ def test_walkers_are_functions_of_symbols() -> None:
         expected = plant.EvalTimeDerivatives(numbers).CopyToVector()
         found = [each.Evaluate(env) for each in symbols.EvalTimeDerivatives(context).CopyToVector()]
         assert found == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("plant", [CompassGait(), RimlessWheel()], ids=["compass_gait", "rimless_wheel"])
+def test_copies_walk_the_same_way(plant) -> None:
+    start = [0.0, 0.0, 0.4, -2.0] if isinstance(plant, CompassGait) else [0.0, 3.0]
+    ends = []
+    for each in (plant, plant.Clone(), pickle.loads(pickle.dumps(plant))):
+        simulator = simulator_of(each, start, 1e-6)
+        simulator.AdvanceTo(0.7)
+        ends.append(state_of(simulator).tolist())
+        assert simulator.get_context().get_discrete_state(0)[0] > 0.5
+    assert ends[0] == ends[1] == ends[2]
