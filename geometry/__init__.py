@@ -11,6 +11,7 @@ from merganser.geometry.bounding_boxes import Aabb, Obb
 from merganser.geometry.collision_filter_manager import CollisionFilterManager
 from merganser.geometry.collision_filters import CollisionFilterDeclaration, CollisionFilterScope
 from merganser.geometry.frame_pose_vector import FramePoseVector
+from merganser.geometry.geometry_configuration_vector import GeometryConfigurationVector
 from merganser.geometry.geometry_frame import GeometryFrame
 from merganser.geometry.geometry_instance import GeometryInstance
 from merganser.geometry.geometry_set import GeometrySet
@@ -69,12 +70,19 @@ from merganser.geometry.roles import Role, RoleAssign
 from merganser.geometry.scalar_templates import (
     ContactSurface_,
     FramePoseVector_,
+    GeometryConfigurationVector_,
     PenetrationAsPointPair_,
+    Plane_,
+    PolygonSurfaceMesh_,
+    PolygonSurfaceMeshFieldLinear_,
     QueryObject_,
     SceneGraph_,
     SceneGraphInspector_,
     SignedDistancePair_,
     SignedDistanceToPoint_,
+    TriangleSurfaceMesh_,
+    TriangleSurfaceMeshFieldLinear_,
+    VolumeMesh_,
 )
 from merganser.geometry.scene_graph import SceneGraph
 from merganser.geometry.scene_graph_config import DefaultProximityProperties, SceneGraphConfig
@@ -169,6 +177,8 @@ __all__ = [
     "FrameId",
     "FramePoseVector",
     "FramePoseVector_",
+    "GeometryConfigurationVector",
+    "GeometryConfigurationVector_",
     "GeometryFrame",
     "GeometryId",
     "GeometryInstance",
@@ -206,8 +216,11 @@ __all__ = [
     "PerceptionProperties",
     "PlanarSceneGraphVisualizer",
     "Plane",
+    "Plane_",
     "PolygonSurfaceMesh",
     "PolygonSurfaceMeshFieldLinear",
+    "PolygonSurfaceMeshFieldLinear_",
+    "PolygonSurfaceMesh_",
     "ProximityProperties",
     "PyPlotVisualizer",
     "QueryObject",
@@ -243,8 +256,11 @@ __all__ = [
     "SurfaceTriangle",
     "TriangleSurfaceMesh",
     "TriangleSurfaceMeshFieldLinear",
+    "TriangleSurfaceMeshFieldLinear_",
+    "TriangleSurfaceMesh_",
     "VolumeElement",
     "VolumeMesh",
+    "VolumeMesh_",
     "kHasRenderEngineGl",
     "kHasRenderEngineGltfClient",
     "kHasRenderEngineVtk",

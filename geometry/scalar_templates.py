@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from merganser.framework.core.templates import SystemTemplate, ValueTemplate
 from merganser.geometry.frame_pose_vector import FramePoseVector
+from merganser.geometry.geometry_configuration_vector import GeometryConfigurationVector
 from merganser.geometry.hydroelastic.contact_surface import ContactSurface
 from merganser.geometry.inspector import SceneGraphInspector
+from merganser.geometry.meshes import (
+    PolygonSurfaceMesh,
+    PolygonSurfaceMeshFieldLinear,
+    TriangleSurfaceMesh,
+    TriangleSurfaceMeshFieldLinear,
+    VolumeMesh,
+)
+from merganser.geometry.plane import Plane
 from merganser.geometry.query_object import QueryObject
 from merganser.geometry.query_results import PenetrationAsPointPair, SignedDistancePair, SignedDistanceToPoint
 from merganser.geometry.scene_graph import SceneGraph
@@ -13,13 +25,28 @@ from merganser.geometry.scene_graph import SceneGraph
 __all__ = [
     "ContactSurface_",
     "FramePoseVector_",
+    "GeometryConfigurationVector_",
     "PenetrationAsPointPair_",
+    "Plane_",
+    "PolygonSurfaceMeshFieldLinear_",
+    "PolygonSurfaceMesh_",
     "QueryObject_",
     "SceneGraphInspector_",
     "SceneGraph_",
     "SignedDistancePair_",
     "SignedDistanceToPoint_",
+    "TriangleSurfaceMeshFieldLinear_",
+    "TriangleSurfaceMesh_",
+    "VolumeMesh_",
 ]
+
+
+def _numbers() -> Sequence[type[Any]]:
+    """Scalar types of meshes, of which there are none of symbols."""
+    from merganser.framework.autodiff import AutoDiffXd
+
+    return float, AutoDiffXd
+
 
 SceneGraph_ = SystemTemplate(SceneGraph)
 FramePoseVector_ = ValueTemplate(FramePoseVector)
@@ -29,3 +56,10 @@ SceneGraphInspector_ = ValueTemplate(SceneGraphInspector)
 PenetrationAsPointPair_ = ValueTemplate(PenetrationAsPointPair)
 SignedDistancePair_ = ValueTemplate(SignedDistancePair)
 SignedDistanceToPoint_ = ValueTemplate(SignedDistanceToPoint)
+GeometryConfigurationVector_ = ValueTemplate(GeometryConfigurationVector)
+Plane_ = ValueTemplate(Plane, scalars=_numbers)
+PolygonSurfaceMesh_ = ValueTemplate(PolygonSurfaceMesh, scalars=_numbers)
+TriangleSurfaceMesh_ = ValueTemplate(TriangleSurfaceMesh, scalars=_numbers)
+VolumeMesh_ = ValueTemplate(VolumeMesh, scalars=_numbers)
+PolygonSurfaceMeshFieldLinear_ = ValueTemplate(PolygonSurfaceMeshFieldLinear, scalars=_numbers)
+TriangleSurfaceMeshFieldLinear_ = ValueTemplate(TriangleSurfaceMeshFieldLinear, scalars=_numbers)

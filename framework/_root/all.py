@@ -24,6 +24,8 @@ from merganser.geometry import *  # noqa: F403
 from merganser.geometry.perception import *  # noqa: F403
 from merganser.geometry.sensors import *  # noqa: F403
 from merganser.multibody.controllers import *  # noqa: F403
+from merganser.multibody.inverse_kinematics import *  # noqa: F403
+from merganser.multibody.manipulation import *  # noqa: F403
 from merganser.multibody.math import *  # noqa: F403
 from merganser.multibody.parsing import *  # noqa: F403
 from merganser.multibody.planning import *  # noqa: F403

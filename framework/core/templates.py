@@ -106,12 +106,12 @@ class Template:
         return [(T,) for T in self._scalars()]
 
     def __getitem__(self, parameter: Any) -> Any:
-        """The class for scalars of the type `parameter`; for None, the first one.
+        """The class for scalars of the type `parameter`, or of all types in it, if they are one; for None, the first.
 
         Raises:
             RuntimeError: there is none for this type.
         """
-        if isinstance(parameter, (tuple, list)) and len(parameter) == 1:
+        if isinstance(parameter, (tuple, list)) and len(set(parameter)) == 1:
             parameter = parameter[0]
         T = self._first() if parameter is None else checked_scalar(parameter, self.name)
         if T not in self._made:

@@ -12,7 +12,7 @@ from merganser.framework.math._ieee import ELEMENTARY
 
 _TRUTHS = (bool, np.bool_)  # of numbers and derivatives; a comparison of symbols is a formula
 
-__all__ = ["clamp", "cos", "exp", "sin", "tanh"]
+__all__ = ["clamp", "cos", "exp", "floor", "sin", "tanh"]
 
 
 def _of_elements(name: str) -> Callable[[Any], Any]:
@@ -61,3 +61,15 @@ def clamp(u: Any, low: Any, high: Any) -> Any:
     np.copyto(result, low, where=u.real < low.real)
     np.copyto(result, high, where=u.real > high.real)
     return result
+
+
+def floor(x: Any) -> Any:
+    """The greatest whole number that is not above x; a scalar, or a vector element by element.
+
+    Its derivative is zero: complex numbers (derivatives by the complex step) lose their imaginary part.
+    """
+    if isinstance(x, np.ndarray):
+        if x.dtype.kind == "O":
+            return np.array([elementwise.floor(element) for element in x.tolist()], dtype=object)
+        return np.floor(x.real).astype(x.dtype)
+    return complex(np.floor(x.real)) if isinstance(x, complex) else elementwise.floor(x)

@@ -3,7 +3,7 @@
 from merganser.framework.core.element_functions import add_products, are_ordered, elements, is_finite, product, put
 from merganser.framework.core.native_function import native
 from merganser.framework.core.native_wires import Changing, InputOr, MatrixOf, PartOf
-from merganser.framework.math.element_functions import clamp, cos, exp, sin, tanh
+from merganser.framework.math.element_functions import clamp, cos, exp, floor, sin, tanh
 from merganser.framework.native.code_files import cache_directory, source_hash
 from merganser.framework.native.compile import (
     PreparedKernel,
@@ -40,6 +40,7 @@ __all__ = [
     "device",
     "elements",
     "exp",
+    "floor",
     "inlined",
     "is_at_hand",
     "is_finite",

@@ -16,7 +16,7 @@ from merganser.framework.core.element_functions import (
     product,
     put,
 )
-from merganser.framework.math.element_functions import clamp, cos, exp, sin, tanh
+from merganser.framework.math.element_functions import clamp, cos, exp, floor, sin, tanh
 from merganser.framework.math.matrix_functions import wrap_to
 from merganser.framework.native.extending import overload, types
 
@@ -82,6 +82,17 @@ _tell(sin, _sin, _complex_sin)
 _tell(cos, _cos, _complex_cos)
 _tell(tanh, _tanh, _complex_tanh)
 _tell(exp, _exp, _complex_exp)
+
+
+def _floor(x: Any) -> Any:
+    return np.floor(x)
+
+
+def _complex_floor(x: Any) -> Any:
+    return complex(np.floor(x.real), 0.0)
+
+
+_tell(floor, _floor, _complex_floor)
 
 
 @overload(clamp)

@@ -1,9 +1,10 @@
-"""Ready-made blocks: the names of pydrake.systems.primitives."""
+"""Ready-made blocks: the names of pydrake.systems.primitives, and sensors of numbers."""
 
 from merganser.framework.primitives.abstract_log import AbstractLog
 from merganser.framework.primitives.abstract_log_sink import AbstractLogSink, LogOutput
 from merganser.framework.primitives.arithmetic import Adder, Gain
 from merganser.framework.primitives.barycentric_mesh_system import BarycentricMeshSystem
+from merganser.framework.primitives.beam_model import BeamModel, BeamModelParams
 from merganser.framework.primitives.bus import BusCreator, BusSelector
 from merganser.framework.primitives.controllability import (
     ControllabilityMatrix,
@@ -30,11 +31,13 @@ from merganser.framework.primitives.matrix_gain import MatrixGain, SparseMatrixG
 from merganser.framework.primitives.multilayer_perceptron import MultilayerPerceptron, PerceptronActivationType
 from merganser.framework.primitives.port_switch import PortSwitch
 from merganser.framework.primitives.random_source import AddRandomInputs, RandomSource
+from merganser.framework.primitives.rotary_encoders import RotaryEncoders
 from merganser.framework.primitives.routing import Demultiplexer, Multiplexer, PassThrough
 from merganser.framework.primitives.saturation import Saturation
 from merganser.framework.primitives.scalar_templates import (
     Adder_,
     AffineSystem_,
+    BeamModel_,
     BusCreator_,
     BusSelector_,
     ConstantValueSource_,
@@ -53,6 +56,7 @@ from merganser.framework.primitives.scalar_templates import (
     Multiplexer_,
     PassThrough_,
     PortSwitch_,
+    RotaryEncoders_,
     Saturation_,
     Selector_,
     SharedPointerSystem_,
@@ -89,6 +93,9 @@ __all__ = [
     "AffineSystem",
     "AffineSystem_",
     "BarycentricMeshSystem",
+    "BeamModel",
+    "BeamModelParams",
+    "BeamModel_",
     "BusCreator",
     "BusCreator_",
     "BusSelector",
@@ -137,6 +144,8 @@ __all__ = [
     "PortSwitch",
     "PortSwitch_",
     "RandomSource",
+    "RotaryEncoders",
+    "RotaryEncoders_",
     "Saturation",
     "Saturation_",
     "Selector",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.context import Context
@@ -16,8 +15,8 @@ from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.native_function import native
 from merganser.framework.core.state import State
 from merganser.framework.core.templates import instantiate
-from merganser.framework.native.compile import compiled_form
 from merganser.framework.primitives._arguments import checked_positive_period, checked_size, checked_vector
+from merganser.framework.primitives.conditions import if_at_most
 from merganser.framework.primitives.routing import Multiplexer
 
 __all__ = ["DiscreteDerivative", "StateInterpolatorWithDiscreteDerivative"]
@@ -26,21 +25,6 @@ _LATEST, _BEFORE, _COUNT = range(3)  # discrete state groups
 _ENOUGH_SAMPLES = 2.0
 
 Array = NDArray[Any]
-
-
-def _if_enough(count: Any, value: Any) -> Any:
-    """The value, or values, where two samples have been taken, otherwise 0, be it that the value is not a number."""
-    is_enough = (count.real if isinstance(count, complex) else count) >= _ENOUGH_SAMPLES
-    if isinstance(is_enough, (bool, np.bool_)):
-        return value if is_enough else 0.0 * count
-    from merganser.framework.symbolic import if_then_else  # needs an extra
-
-    return if_then_else(is_enough, value, 0.0)
-
-
-@compiled_form(_if_enough)
-def _if_enough_compiled(count: Any, value: Any) -> Any:
-    return value if count.real >= _ENOUGH_SAMPLES else 0.0 * count
 
 
 @native
@@ -73,7 +57,7 @@ def difference_quotient(xd0: Array, xd1: Array, h: float, dudt: Array) -> None:
 def quotient_of_enough_samples(xd0: Array, xd1: Array, xd2: Array, h: float, dudt: Array) -> None:
     """dudt = (x0 - x1) / h, but 0 until two samples have been taken."""
     for i in elements(dudt):
-        dudt[i] = _if_enough(xd2[0], (xd0[i] - xd1[i]) / h)
+        dudt[i] = if_at_most(_ENOUGH_SAMPLES, xd2[0], (xd0[i] - xd1[i]) / h, 0.0 * xd2[0])
 
 
 class DiscreteDerivative(LeafSystem):

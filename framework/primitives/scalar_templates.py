@@ -7,6 +7,7 @@ from typing import Any
 from merganser.framework.core.scalars import cast_array, scalar_of_array
 from merganser.framework.core.templates import SystemTemplate, ValueTemplate
 from merganser.framework.primitives.arithmetic import Adder, Gain
+from merganser.framework.primitives.beam_model import BeamModel
 from merganser.framework.primitives.bus import BusCreator, BusSelector
 from merganser.framework.primitives.discrete_derivative import (
     DiscreteDerivative,
@@ -20,6 +21,7 @@ from merganser.framework.primitives.low_pass_filter import FirstOrderLowPassFilt
 from merganser.framework.primitives.matrix_gain import MatrixGain, SparseMatrixGain
 from merganser.framework.primitives.multilayer_perceptron import MultilayerPerceptron
 from merganser.framework.primitives.port_switch import PortSwitch
+from merganser.framework.primitives.rotary_encoders import RotaryEncoders
 from merganser.framework.primitives.routing import Demultiplexer, Multiplexer, PassThrough
 from merganser.framework.primitives.saturation import Saturation
 from merganser.framework.primitives.selector import Selector
@@ -37,6 +39,7 @@ from merganser.framework.primitives.zero_order_hold import ZeroOrderHold
 __all__ = [
     "Adder_",
     "AffineSystem_",
+    "BeamModel_",
     "BusCreator_",
     "BusSelector_",
     "ConstantValueSource_",
@@ -55,6 +58,7 @@ __all__ = [
     "Multiplexer_",
     "PassThrough_",
     "PortSwitch_",
+    "RotaryEncoders_",
     "Saturation_",
     "Selector_",
     "SharedPointerSystem_",
@@ -73,6 +77,7 @@ __all__ = [
 
 Adder_ = SystemTemplate(Adder)
 AffineSystem_ = SystemTemplate(AffineSystem)
+BeamModel_ = SystemTemplate(BeamModel)
 BusCreator_ = SystemTemplate(BusCreator)
 BusSelector_ = SystemTemplate(BusSelector)
 ConstantValueSource_ = SystemTemplate(ConstantValueSource)
@@ -89,6 +94,7 @@ MatrixGain_ = SystemTemplate(MatrixGain)
 Multiplexer_ = SystemTemplate(Multiplexer)
 PassThrough_ = SystemTemplate(PassThrough)
 PortSwitch_ = SystemTemplate(PortSwitch)
+RotaryEncoders_ = SystemTemplate(RotaryEncoders)
 Saturation_ = SystemTemplate(Saturation)
 Selector_ = SystemTemplate(Selector)
 SharedPointerSystem_ = SystemTemplate(SharedPointerSystem)

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.geometry.meshes.arrays import Array, checked_elements, checked_vertices, element_at
+from merganser.geometry.meshes.arrays import (
+    Array,
+    as_scalars,
+    checked_elements,
+    checked_vertices,
+    element_at,
+    lengths,
+    scalar,
+)
 from merganser.geometry.meshes.triangle_surface_mesh import TriangleSurfaceMesh
 
 __all__ = ["FACES", "ConvertVolumeToSurfaceMesh", "VolumeElement", "VolumeMesh", "boundary_triangles"]
@@ -49,7 +58,7 @@ class VolumeMesh:
     Args:
         elements: VolumeElements, or indices of vertices of shape [m, 4]; at least one. The volume
             det(p1 - p0, p2 - p0, p3 - p0) / 6 should be positive.
-        vertices: positions in the mesh's frame M [m], shape [n, 3].
+        vertices: positions in the mesh's frame M [m], of floats or AutoDiffXd, shape [n, 3].
 
     Raises:
         RuntimeError: there is no tetrahedron, or one has a vertex that is not there.
@@ -94,15 +103,13 @@ class VolumeMesh:
         """The positions of all vertices in M [m], to be read only, shape [num_vertices, 3]."""
         return self._vertices
 
-    def CalcTetrahedronVolume(self, e: int) -> float:
+    def CalcTetrahedronVolume(self, e: int) -> Any:
         """The volume of tetrahedron e [m³]; negative if it is inside out."""
-        p = self._vertices[self._corners(e)]
-        return float(np.linalg.det(p[1:] - p[0]) / 6.0)
+        return scalar(_triple_product(*self._edges(self._corners(e))) / 6.0)
 
-    def CalcVolume(self) -> float:
+    def CalcVolume(self) -> Any:
         """The volume of all tetrahedra [m³]."""
-        p = self._vertices[self._tetrahedra]
-        return float(np.linalg.det(p[:, 1:] - p[:, :1]).sum() / 6.0)
+        return scalar(_triple_product(*self._edges(self._tetrahedra)).sum() / 6.0)
 
     def CalcBarycentric(self, p_MQ: ArrayLike, e: int) -> Array:
         """Returns the barycentric coordinates of point Q in tetrahedron e; some are negative if it lies outside.
@@ -114,16 +121,19 @@ class VolumeMesh:
         Returns:
             Coordinates, which sum to 1, shape [4].
         """
-        p = self._vertices[self._corners(e)]
-        b = np.linalg.solve((p[1:] - p[0]).T, np.asarray(p_MQ, dtype=np.float64).reshape(3) - p[0])
+        corners = self._corners(e)
+        u, v, w = self._edges(corners)
+        q = as_scalars(p_MQ).reshape(3) - self._vertices[corners[0]]
+        b = np.array([_triple_product(q, v, w), _triple_product(u, q, w), _triple_product(u, v, q)])
+        b = b / _triple_product(u, v, w)
         return np.array([1.0 - b.sum(), *b])
 
     def inward_normal(self, e: int, f: int) -> Array:
         """The unit normal into tetrahedron e of its face f, which lies opposite its vertex f; in M, shape [3]."""
         p = self._vertices[self._corners(e)]
         a, b, c = p[element_at(FACES, f, "face", "a tetrahedron")]
-        normal = np.cross(c - a, b - a)
-        return np.asarray(normal / np.linalg.norm(normal))
+        normal = np.cross(c - a, b - a)[np.newaxis]
+        return np.asarray((normal / lengths(normal)[:, np.newaxis])[0])
 
     def edge_vector(self, e: int, a: int, b: int) -> Array:
         """p_AB_M, from vertex a to vertex b of tetrahedron e, both 0 to 3 [m], shape [3]."""
@@ -137,12 +147,23 @@ class VolumeMesh:
             return False
         return bool((np.linalg.norm(self._vertices - mesh._vertices, axis=1) <= vertex_tolerance).all())
 
+    def _edges(self, corners: NDArray[np.int64]) -> tuple[Array, Array, Array]:
+        """From the first corner of tetrahedra to the others, in M [m], each of shape [..., 3]."""
+        p = self._vertices[corners]
+        origin = p[..., 0, :]
+        return p[..., 1, :] - origin, p[..., 2, :] - origin, p[..., 3, :] - origin
+
     def _corners(self, e: int) -> NDArray[np.int64]:
         corners: NDArray[np.int64] = element_at(self._tetrahedra, e, "tetrahedron", "this VolumeMesh")
         return corners
 
     def __repr__(self) -> str:
         return f"<VolumeMesh of {self.num_elements()} tetrahedra, {self.num_vertices()} vertices>"
+
+
+def _triple_product(u: Array, v: Array, w: Array) -> Any:
+    """u . (v x w), of vectors of shape [..., 3]."""
+    return (u * np.cross(v, w)).sum(axis=-1)
 
 
 def ConvertVolumeToSurfaceMesh(volume: VolumeMesh) -> TriangleSurfaceMesh:

@@ -7,8 +7,8 @@ from typing import Any
 
 from merganser.framework import Context, InputPort, LeafOutputPort, LeafSystem
 from merganser.multibody.controllers.native_code import ControllerCode
-from merganser.multibody.controllers.plant_model import PlantModel
 from merganser.multibody.plant import MultibodyPlant
+from merganser.multibody.plant.bench import PlantBench
 
 __all__ = ["InverseDynamics"]
 
@@ -58,7 +58,7 @@ class InverseDynamics(LeafSystem):
         super().__init__()
         if not isinstance(mode, InverseDynamics.InverseDynamicsMode):
             raise TypeError(f"InverseDynamics: mode must be an InverseDynamicsMode, got {mode!r}.")
-        self._model = PlantModel(self, plant, plant_context)
+        self._model = PlantBench(self, plant, plant_context)
         self._mode = mode
         self._state = self.DeclareVectorInputPort("estimated_state", plant.num_multibody_states())
         needs = {self._state.ticket()}

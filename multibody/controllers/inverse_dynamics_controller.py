@@ -8,9 +8,10 @@ from numpy.typing import ArrayLike
 from merganser.analysis.controllers import PidController
 from merganser.framework import Context, Diagram, DiagramBuilder, InputPort, OutputPort
 from merganser.framework.primitives import Adder, ConstantVectorSource, MatrixGain
+from merganser.multibody.controllers.arguments import checked_gains, require_fully_actuated
 from merganser.multibody.controllers.inverse_dynamics import InverseDynamics
-from merganser.multibody.controllers.plant_model import checked_gains, require_fully_actuated, require_plant
 from merganser.multibody.plant import MultibodyPlant
+from merganser.multibody.plant.bench import require_plant
 
 __all__ = ["InverseDynamicsController"]
 

@@ -8,14 +8,10 @@ from numpy.typing import ArrayLike
 
 from merganser.framework import Context, InputPort, LeafOutputPort, LeafSystem
 from merganser.framework.core.element_functions import left_to_right_product
+from merganser.multibody.controllers.arguments import checked_gains, require_fully_actuated
 from merganser.multibody.controllers.native_code import ControllerCode
-from merganser.multibody.controllers.plant_model import (
-    PlantModel,
-    checked_gains,
-    require_fully_actuated,
-    require_plant,
-)
 from merganser.multibody.plant import MultibodyPlant
+from merganser.multibody.plant.bench import PlantBench, require_plant
 
 __all__ = ["JointStiffnessController"]
 
@@ -49,7 +45,7 @@ class JointStiffnessController(LeafSystem):
             )
         n = plant.num_positions()
         self._kp, self._kd = checked_gains(kp, n, f"{name}: kp"), checked_gains(kd, n, f"{name}: kd")
-        self._model = PlantModel(self, plant, None)
+        self._model = PlantBench(self, plant, None)
         self._state = self.DeclareVectorInputPort("estimated_state", 2 * n)
         self._desired = self.DeclareVectorInputPort("desired_state", 2 * n)
         needs = {self._state.ticket(), self._desired.ticket()}

@@ -17,7 +17,7 @@ from merganser.framework.native.records_of_arrays import Placed, integers_of
 from merganser.multibody import kernels
 
 if TYPE_CHECKING:
-    from merganser.multibody.controllers.plant_model import PlantModel
+    from merganser.multibody.plant.bench import PlantBench
 
 __all__ = ["ControllerCode"]
 
@@ -48,7 +48,7 @@ class ControllerCode:
 
     operation = ""
 
-    def __init__(self, model: PlantModel, mode: str, gains: Sequence[Array] = ()) -> None:
+    def __init__(self, model: PlantBench, mode: str, gains: Sequence[Array] = ()) -> None:
         self._model, self._mode, self._gains = model, mode, tuple(gains)
         later_code.want(_CONTROLLER)
         self._codes: weakref.WeakKeyDictionary[Any, tuple[NativeCode, _Buffers]] = weakref.WeakKeyDictionary()

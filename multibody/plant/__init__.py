@@ -21,6 +21,7 @@ from merganser.multibody.plant.multibody_plant_config import (
     ApplyMultibodyPlantConfig,
     MultibodyPlantConfig,
 )
+from merganser.multibody.plant.multibody_position_to_geometry_pose import MultibodyPositionToGeometryPose
 from merganser.multibody.plant.propeller import Propeller, PropellerInfo
 from merganser.multibody.plant.scalar_templates import (
     ContactResults_,
@@ -62,6 +63,7 @@ __all__ = [
     "MultibodyPlant",
     "MultibodyPlantConfig",
     "MultibodyPlant_",
+    "MultibodyPositionToGeometryPose",
     "PointPairContactInfo",
     "PointPairContactInfo_",
     "Propeller",

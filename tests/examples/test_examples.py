@@ -112,6 +112,13 @@ def test_cameras_see_an_arm_and_a_pile(tmp_path):
     assert _num_frames(tmp_path / "camera.gif") == 16
 
 
+def test_box_is_picked_up_and_put_down_elsewhere(tmp_path):
+    output = _run(ROOT / "examples" / "09_pick_and_place.py", "--output", tmp_path, cwd=tmp_path)
+    missed = float(re.search(r"put down ([\d.]+) mm from where it was wanted", output)[1])
+    assert missed < 1.0
+    assert set(_pictures(tmp_path)) == {"pick_and_place.png"} and min(_pictures(tmp_path).values()) > 10_000
+
+
 def test_every_example_has_a_test():
     text = Path(__file__).read_text()
     assert [path.name for path in EXAMPLES if path.name not in text] == []

@@ -7,6 +7,7 @@ pytest.importorskip("pydrake", reason="the extra `reference` is not installed")
 
 import pydrake.common
 import pydrake.common.value
+import pydrake.manipulation
 import pydrake.math
 import pydrake.multibody.plant
 import pydrake.multibody.tree
@@ -16,6 +17,7 @@ import pydrake.systems.controllers
 import pydrake.systems.estimators
 import pydrake.systems.framework
 import pydrake.systems.primitives
+import pydrake.systems.sensors
 import pydrake.trajectories
 from block_cases import names_of, split
 from pydrake.autodiffutils import AutoDiffXd as DrakeAutoDiffXd
@@ -36,6 +38,8 @@ DRAKE = names_of(
     pydrake.systems.framework,
     pydrake.systems.controllers,
     pydrake.systems.estimators,
+    pydrake.systems.sensors,
+    pydrake.manipulation,
     pydrake.multibody.plant,
     pydrake.multibody.tree,
     pydrake.common,

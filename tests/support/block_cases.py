@@ -25,6 +25,9 @@ WEIGHTS = _random.normal(size=14)
 KNOTS = [0.0, 0.0, 0.0, 1.0, 2.0, 2.0, 2.0]
 PLANE = np.array([[1.0 + 2.0 * p - q, p] for q in (-9.0, 0.0, 9.0) for p in (-9.0, 9.0)]).T
 
+OFFSETS = np.array([0.3, -0.4])
+TICKS = np.array([100.0, 7.0]) / (2.0 * np.pi)
+
 
 @dataclass
 class Case:
@@ -74,6 +77,16 @@ def affine(make, has_offsets, **more):
     f, y = (f0, y0) if has_offsets else (0.0, 0.0)
     rule = {more.pop("rule"): lambda u, x: A @ x + B @ u[0] + f}
     return Case(make, {"u0": 2}, {"y0": 4}, [(0, 0)], lambda u, x: [C @ x + D @ u[0] + y], **rule, **more)
+
+
+def beams(u, x):
+    def measure(depth, event, hit, short, uniform):
+        seen = depth + 0.3 * hit
+        kinds = [(0.4, 3.0 * uniform), (0.7, 3.0), (0.9, min(short / 2.0, seen, key=np.real))]
+        d = next((value for limit, value in kinds if event.real <= limit), seen)
+        return 0.0 if np.real(d) < 0.0 else 3.0 if np.real(d) > 3.0 else d
+
+    return [np.array([measure(*beam) for beam in zip(*u)])]
 
 
 def sine_of(u, x):
@@ -315,6 +328,30 @@ CASES = {
         {"y0": 2},
         [(0, 0)],
         lambda u, x: [u[0] - np.array([0.0, 0.3 * np.floor((u[0][1].real + 0.1) / 0.3)])],
+    ),
+    "RotaryEncoders": Case(
+        lambda b: b.RotaryEncoders(3, [2, 0], [100, 7]),
+        {"u0": 3},
+        {"y0": 2},
+        [(0, 0)],
+        lambda u, x: [np.floor(((u[0][[2, 0]] - OFFSETS) * TICKS).real) / TICKS],
+        parameters=OFFSETS,
+    ),
+    "RotaryEncoders without ticks": Case(
+        lambda b: b.RotaryEncoders(3, [2, 0]),
+        {"u0": 3},
+        {"y0": 2},
+        [(0, 0)],
+        lambda u, x: [u[0][[2, 0]] - OFFSETS],
+        parameters=OFFSETS,
+    ),
+    "BeamModel": Case(
+        lambda b: b.BeamModel(2, 3.0),
+        {"depth": 2, "event": 2, "hit": 2, "short": 2, "uniform": 2},
+        {"depth": 2},
+        [(i, 0) for i in range(5)],
+        beams,
+        parameters=np.array([2.0, 0.3, 0.2, 0.3, 0.4]),
     ),
     "Selector": Case(
         selecting,

@@ -12,17 +12,19 @@ from block_cases import Case, names_of
 
 import merganser.multibody.controllers as multibody_controllers
 from merganser.analysis import controllers, estimators
+from merganser.multibody import manipulation, tree
 from merganser.multibody import plant as multibody_plant
-from merganser.multibody import tree
 
 __all__ = ["BLOCKS", "CASES", "OURS_ALONE"]
 
-BLOCKS = SimpleNamespace(
-    **{**vars(names_of(controllers, estimators, multibody_controllers, multibody_plant, tree)), **vars(SIGNAL_BLOCKS)}
-)
+_MODULES = (controllers, estimators, multibody_controllers, manipulation, multibody_plant, tree)
+BLOCKS = SimpleNamespace(**{**vars(names_of(*_MODULES)), **vars(SIGNAL_BLOCKS)})
 OURS_ALONE = {  # pydrake has no such block, or takes no such arguments
+    "BeamModel",
     "ConstantVectorSource of a BasicVector",
     "Saturation by limits that are inputs",
+    "SchunkWsgPdController",  # of which pydrake has no class
+    "SchunkWsgTrajectoryGenerator",  # which keeps its motion elsewhere than in the state
     "ExtendedKalmanFilter",
     "ExtendedKalmanFilter in discrete time",
     "UnscentedKalmanFilter",
@@ -177,7 +179,77 @@ def stiffness(u, x):
     return [[torque(q, v, 0.0) + 1.5 * (q_d - q) + 0.2 * (v_d - v)]]
 
 
+def finger_forces(u, x):
+    """Of a gripper: a spring and damper for the middle, another of limited force for the distance."""
+    (w, wdot), (limit,), (q_0, q_1, v_0, v_1) = u
+    both = -300.0 * (q_0 + q_1) - 4.0 * (v_0 + v_1)
+    apart = 20.0 * (w + q_0 - q_1) + 3.0 * (wdot + v_0 - v_1)
+    if abs(apart.real) > limit.real:
+        apart = limit * np.sign(apart.real)
+    return [0.5 * np.array([both - apart, both + apart]), [apart * np.sign(apart.real)]]
+
+
+def finger_motion(u, x):
+    """Of a gripper, at 1.3 s: between knots, position and speed are linear."""
+    end, begin, start, limit = x
+    way = end - start
+    s = min(abs(way.real) / 0.03528, 1.0)
+    middle = max(abs(way.real) - 0.03528, 0.0)
+    knots = np.cumsum([0.0, 0.084 * s, middle / 0.42, 0.084 * s])
+    positions = np.cumsum([0.0, 0.01764 * s, middle, 0.01764 * s])
+    tau, direction = 1.3 - begin.real, np.sign(way.real)
+    x_d = start.real + direction * np.interp(tau, knots, positions)
+    v_d = direction * np.interp(tau, knots, [0.0, 0.42 * s, 0.42 * s, 0.0])
+    return [[x_d, v_d], [limit]]
+
+
+def finger_target(u, x):
+    """A new motion begins unless the target is the same."""
+    is_same = abs(-u[0][0].real - x[0].real) <= 1e-4
+    begin = [x[0], x[1], x[2]] if is_same else [-u[0][0], 1.3, 2.0 * u[2][1]]
+    return np.array([*begin, u[1][0]])
+
+
 CASES = SIGNAL_CASES | {
+    "SchunkWsgPdController": Case(
+        lambda b: b.SchunkWsgPdController(20.0, 3.0, 300.0, 4.0),
+        {"desired_state": 2, "force_limit": 1, "state": 4},
+        {"generalized_force": 2, "grip_force": 1},
+        [(i, o) for o in range(2) for i in range(3)],
+        finger_forces,
+        admissible=lambda u, x: ([u[0], 3.0 + u[1] * u[1], u[2]], x),
+        tolerance=1e-13,
+    ),
+    "MakeMultibodyForceToWsgForceSystem": Case(
+        lambda b: b.MakeMultibodyForceToWsgForceSystem(),
+        {"u0": 2},
+        {"y0": 1},
+        [(0, 0)],
+        lambda u, x: [(u[0][:1] - u[0][1:]) * np.sign((u[0][:1] - u[0][1:]).real)],
+    ),
+    "MakeMultibodyStateToWsgStateSystem": Case(
+        lambda b: b.MakeMultibodyStateToWsgStateSystem(),
+        {"u0": 4},
+        {"y0": 2},
+        [(0, 0)],
+        lambda u, x: [u[0][1::2] - u[0][::2]],
+    ),
+    "SchunkWsgTrajectoryGenerator": Case(
+        lambda b: b.SchunkWsgTrajectoryGenerator(3, 1),
+        {"desired_position": 1, "force_limit": 1, "u2": 3},
+        {"y0": 2, "y1": 1},
+        [],
+        finger_motion,
+        num_discrete=4,
+        update=finger_target,
+        periodic=finger_target,
+        time=1.3,
+        defaults=[0.0, np.inf, 0.0, 0.0],
+        is_complex=False,
+        admissible=lambda u, x: (u, np.array([0.2 * x[0], 1.2 + 0.1 * np.tanh(x[1].real), 0.2 * x[2], x[3]])),
+        tolerance=1e-13,
+    ),
+
     "PortSwitch": Case(switching, {"first": 2, "second": 2}, {"value": 2}, [(0, 0), (1, 0)], lambda u, x: [u[1]]),
     "BusCreator and BusSelector": Case(
         packing,

@@ -9,9 +9,17 @@ from merganser.examples.acrobot import (
     AcrobotWEncoder,
     SpongControllerParams,
 )
-from merganser.examples.geometry import AcrobotGeometry, PendulumGeometry, QuadrotorGeometry
+from merganser.examples.compass_gait import CompassGait, CompassGaitContinuousState, CompassGaitParams
+from merganser.examples.geometry import (
+    AcrobotGeometry,
+    CompassGaitGeometry,
+    PendulumGeometry,
+    QuadrotorGeometry,
+    RimlessWheelGeometry,
+)
 from merganser.examples.pendulum import PendulumInput, PendulumParams, PendulumPlant, PendulumState
-from merganser.examples.quadrotor import QuadrotorPlant
+from merganser.examples.quadrotor import QuadrotorPlant, StabilizingLQRController
+from merganser.examples.rimless_wheel import RimlessWheel, RimlessWheelContinuousState, RimlessWheelParams
 from merganser.examples.van_der_pol import VanDerPolOscillator
 
 __all__ = [
@@ -22,6 +30,10 @@ __all__ = [
     "AcrobotSpongController",
     "AcrobotState",
     "AcrobotWEncoder",
+    "CompassGait",
+    "CompassGaitContinuousState",
+    "CompassGaitGeometry",
+    "CompassGaitParams",
     "PendulumGeometry",
     "PendulumInput",
     "PendulumParams",
@@ -29,6 +41,11 @@ __all__ = [
     "PendulumState",
     "QuadrotorGeometry",
     "QuadrotorPlant",
+    "RimlessWheel",
+    "RimlessWheelContinuousState",
+    "RimlessWheelGeometry",
+    "RimlessWheelParams",
     "SpongControllerParams",
+    "StabilizingLQRController",
     "VanDerPolOscillator",
 ]

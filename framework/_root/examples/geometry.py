@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from merganser.examples.acrobot import AcrobotParams
+from merganser.examples.compass_gait import CompassGaitParams
 from merganser.examples.pendulum import PendulumParams
+from merganser.examples.rimless_wheel import RimlessWheelParams
 from merganser.framework import DiagramBuilder, LeafSystem, OutputPort, Value
 from merganser.framework.math import RigidTransform, RollPitchYaw, RotationMatrix
 from merganser.geometry import (
@@ -24,9 +26,12 @@ from merganser.geometry import (
     Sphere,
 )
 
-__all__ = ["AcrobotGeometry", "PendulumGeometry", "QuadrotorGeometry"]
+__all__ = ["AcrobotGeometry", "CompassGaitGeometry", "PendulumGeometry", "QuadrotorGeometry", "RimlessWheelGeometry"]
 
+Params = TypeVar("Params")
 _GREY, _BLUE, _RED, _GREEN = [0.3, 0.3, 0.3, 1.0], [0.2, 0.4, 0.8, 1.0], [0.8, 0.2, 0.2, 1.0], [0.2, 0.6, 0.3, 1.0]
+_RAMP_HEIGHT = 10.0  # [m]
+_SAND, _BLACK = [0.93, 0.79, 0.68, 1.0], [0.0, 0.0, 0.0, 1.0]
 
 
 class _Looks(LeafSystem):
@@ -55,6 +60,12 @@ class _Looks(LeafSystem):
         else:
             self._scene_graph.RegisterGeometry(self._source_id, frame, instance)
 
+    def _add_ramp(self, slope: float) -> None:
+        """A block whose upper face goes down towards +x, through the origin of the world."""
+        R_WR = RotationMatrix.MakeYRotation(slope)
+        X_WR = RigidTransform(R_WR, R_WR @ np.array([0.0, 0.0, -0.5 * _RAMP_HEIGHT]))
+        self._add(None, X_WR, Box(100.0, 1.0, _RAMP_HEIGHT), "ramp", _SAND)
+
     def _connect(self, builder: DiagramBuilder, port: OutputPort) -> None:
         assert self._scene_graph is not None
         builder.AddSystem(self)
@@ -73,6 +84,19 @@ class _Looks(LeafSystem):
         output.set_value(poses)
 
 
+def _params_and_graph(
+    params: Params | SceneGraph | None, scene_graph: SceneGraph | None, default: type[Params], where: str
+) -> tuple[Params, SceneGraph]:
+    """What AddToBuilder(builder, port, [params,] scene_graph) was given."""
+    if isinstance(params, SceneGraph) and scene_graph is None:
+        params, scene_graph = None, params
+    if not isinstance(scene_graph, SceneGraph) or not isinstance(params, (default, type(None))):
+        raise TypeError(
+            f"{where}.AddToBuilder() takes (builder, port, scene_graph) or (builder, port, params, scene_graph)."
+        )
+    return default() if params is None else params, scene_graph
+
+
 class PendulumGeometry(_Looks):
     """A pendulum in the x-z plane, with its pivot at the origin of the world; made by `AddToBuilder`."""
 
@@ -85,7 +109,7 @@ class PendulumGeometry(_Looks):
         length, arm = PendulumParams().length(), looks._add_frame("arm")
         looks._add(None, RigidTransform([0.0, 0.0, 0.025]), Box(0.05, 0.05, 0.05), "base", _GREEN)
         looks._add(arm, RigidTransform([0.0, 0.0, -0.5 * length]), Cylinder(0.01, length), "arm", _RED)
-        looks._add(arm, RigidTransform([0.0, 0.0, -length]), Sphere(0.025), "point mass", _BLUE)
+        looks._add(arm, RigidTransform([0.0, 0.0, -length]), Sphere(0.025), "arm point mass", _BLUE)
         looks._connect(builder, pendulum_state_port)
         return looks
 
@@ -94,7 +118,7 @@ class PendulumGeometry(_Looks):
 
 
 class AcrobotGeometry(_Looks):
-    """An acrobot in the x-z plane, with its shoulder at the origin of the world; made by `AddToBuilder`."""
+    """An acrobot in x-z planes, with its shoulder on the y axis of the world; made by `AddToBuilder`."""
 
     _l1: float
 
@@ -106,15 +130,17 @@ class AcrobotGeometry(_Looks):
         scene_graph: SceneGraph | None = None,
     ) -> AcrobotGeometry:
         """Adds what an acrobot looks like, with default parameters unless some are given, and returns it."""
-        if isinstance(acrobot_params, SceneGraph):
-            acrobot_params, scene_graph = None, acrobot_params
-        assert scene_graph is not None, "AcrobotGeometry.AddToBuilder() needs a SceneGraph."
-        params = AcrobotParams() if acrobot_params is None else acrobot_params
-        looks = AcrobotGeometry(acrobot_state_port, scene_graph, "state")
+        params, graph = _params_and_graph(acrobot_params, scene_graph, AcrobotParams, "AcrobotGeometry")
+        looks = AcrobotGeometry(acrobot_state_port, graph, "state")
         looks._l1 = float(params.l1())
-        upper, lower = looks._add_frame("upper_link"), looks._add_frame("lower_link")
-        for frame, length, color, name in ((upper, params.l1(), _RED, "upper"), (lower, params.l2(), _BLUE, "lower")):
-            looks._add(frame, RigidTransform([0.0, 0.0, -0.5 * length]), Cylinder(0.05, length), name, color)
+        looks._add(None, RigidTransform(), Box(0.2, 0.2, 0.2), "base", _GREEN)
+        # The links stand beside each other, so that they may pass.
+        for name, length, y, color in (
+            ("upper_link", params.l1(), 0.15, _RED),
+            ("lower_link", params.l2(), 0.25, _BLUE),
+        ):
+            link = looks._add_frame(name)
+            looks._add(link, RigidTransform([0.0, y, -0.5 * length]), Cylinder(0.05, length), name, color)
         looks._connect(builder, acrobot_state_port)
         return looks
 
@@ -122,6 +148,64 @@ class AcrobotGeometry(_Looks):
         X_WU = RigidTransform(RotationMatrix.MakeYRotation(state[0]))
         X_UL = RigidTransform(RotationMatrix.MakeYRotation(state[1]), [0.0, 0.0, -self._l1])
         return [X_WU, X_WU @ X_UL]
+
+
+class RimlessWheelGeometry(_Looks):
+    """A hub with spokes on a ramp, in the x-z plane; made by `AddToBuilder`."""
+
+    @staticmethod
+    def AddToBuilder(
+        builder: DiagramBuilder,
+        floating_base_state_port: OutputPort,
+        rimless_wheel_params: RimlessWheelParams | None = None,
+        scene_graph: SceneGraph | None = None,
+    ) -> RimlessWheelGeometry:
+        """Adds what a rimless wheel looks like, with default parameters unless some are given, and returns it."""
+        params, graph = _params_and_graph(rimless_wheel_params, scene_graph, RimlessWheelParams, "RimlessWheelGeometry")
+        looks = RimlessWheelGeometry(floating_base_state_port, graph, "floating_base_state")
+        looks._add_ramp(params.slope())
+        center, length, num_spokes = looks._add_frame("center"), params.length(), int(params.number_of_spokes())
+        looks._add(center, RigidTransform(RotationMatrix.MakeXRotation(0.5 * math.pi)), Cylinder(0.2, 0.2), "hub", _RED)
+        for i in range(num_spokes):
+            R_CS = RotationMatrix.MakeYRotation(2.0 * math.pi * i / num_spokes)
+            X_CS = RigidTransform(R_CS, R_CS @ np.array([0.0, 0.0, -0.5 * length]))
+            looks._add(center, X_CS, Cylinder(0.0075, length), f"spoke{i}", _BLACK)
+        looks._connect(builder, floating_base_state_port)
+        return looks
+
+    def _poses(self, state: Any) -> list[RigidTransform]:
+        return [RigidTransform(RollPitchYaw(state[3:6]), state[:3])]
+
+
+class CompassGaitGeometry(_Looks):
+    """Two legs with their masses on a ramp, in the x-z plane; made by `AddToBuilder`."""
+
+    @staticmethod
+    def AddToBuilder(
+        builder: DiagramBuilder,
+        floating_base_state_port: OutputPort,
+        compass_gait_params: CompassGaitParams | None = None,
+        scene_graph: SceneGraph | None = None,
+    ) -> CompassGaitGeometry:
+        """Adds what a compass gait looks like, with default parameters unless some are given, and returns it.
+
+        Legs have spheres of the density of that of the hip, whose radius is 0.1 m.
+        """
+        params, graph = _params_and_graph(compass_gait_params, scene_graph, CompassGaitParams, "CompassGaitGeometry")
+        looks = CompassGaitGeometry(floating_base_state_port, graph, "floating_base_state")
+        looks._add_ramp(params.slope())
+        left, length, radius = looks._add_frame("left_leg"), params.length_leg(), 0.1
+        looks._add(left, RigidTransform(), Sphere(radius), "hip", _GREEN)
+        mass = Sphere(radius * math.cbrt(params.mass_leg() / params.mass_hip()))
+        for name, leg, color in (("left_leg", left, _RED), ("right_leg", looks._add_frame("right_leg"), _BLUE)):
+            looks._add(leg, RigidTransform([0.0, 0.0, -0.5 * length]), Cylinder(0.0075, length), name, color)
+            looks._add(leg, RigidTransform([0.0, 0.0, -params.center_of_mass_leg()]), mass, f"{name}_mass", color)
+        looks._connect(builder, floating_base_state_port)
+        return looks
+
+    def _poses(self, state: Any) -> list[RigidTransform]:
+        X_WL = RigidTransform(RollPitchYaw(state[3:6]), state[:3])
+        return [X_WL, X_WL @ RigidTransform(RotationMatrix.MakeYRotation(state[6]))]
 
 
 class QuadrotorGeometry(_Looks):

@@ -21,13 +21,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from merganser.analysis.controllers import LinearQuadraticRegulator
 from merganser.framework import LeafSystem
 from merganser.framework.core.inside import declare_derivatives
 from merganser.framework.core.native_wires import InputOr
 from merganser.framework.math.element_functions import cos, sin
 from merganser.framework.native import native
+from merganser.framework.primitives import AffineSystem
 
-__all__ = ["QuadrotorPlant"]
+__all__ = ["QuadrotorPlant", "StabilizingLQRController"]
 
 Array = NDArray[Any]
 
@@ -123,3 +125,26 @@ class QuadrotorPlant(LeafSystem):
     def inertia(self) -> Array:
         """Returns the inertia about the centre of mass [kg m^2], shape [3, 3]."""
         return self._inertia.copy()
+
+
+def StabilizingLQRController(quadrotor_plant: QuadrotorPlant, nominal_position: ArrayLike) -> AffineSystem:
+    """Returns a linear quadratic regulator that brings a quadrotor to a position and has it hover there.
+
+    Deviations of position [m] and of roll, pitch and yaw [rad] cost ten times those of rates and inputs.
+
+    Args:
+        quadrotor_plant: its state is the input of the regulator.
+        nominal_position: of B in the world [m], shape [3].
+
+    Raises:
+        ValueError: the position has another shape, or there is no such regulator.
+    """
+    position = np.asarray(nominal_position, float).ravel()
+    if position.shape != (3,):
+        raise ValueError(f"StabilizingLQRController: the position must have 3 elements; got {position.size}.")
+    weight = quadrotor_plant.m() * quadrotor_plant.g()
+    context = quadrotor_plant.CreateDefaultContext()
+    context.SetContinuousState([*position, *[0.0] * 9])
+    quadrotor_plant.get_input_port().FixValue(context, [0.25 * weight / quadrotor_plant.force_constant()] * 4)
+    costs = np.diag([10.0] * 6 + [1.0] * 6)
+    return LinearQuadraticRegulator(quadrotor_plant, context, costs, np.eye(4))

@@ -15,12 +15,17 @@ from merganser.examples import (
     AcrobotPlant,
     AcrobotSpongController,
     AcrobotWEncoder,
+    CompassGait,
+    CompassGaitGeometry,
     PendulumGeometry,
     PendulumInput,
     PendulumParams,
     PendulumPlant,
     QuadrotorGeometry,
     QuadrotorPlant,
+    RimlessWheel,
+    RimlessWheelGeometry,
+    StabilizingLQRController,
     VanDerPolOscillator,
 )
 from merganser.framework import DiagramBuilder
@@ -135,7 +140,23 @@ def test_the_limit_cycle_is_closed() -> None:
     assert oscillator.EvalTimeDerivatives(context).CopyToVector().tolist() == [2.0, 1.0]
 
 
-@pytest.mark.parametrize("name", ["PendulumPlant", "AcrobotPlant", "QuadrotorPlant", "VanDerPolOscillator"])
+def test_a_quadrotor_flies_to_where_its_regulator_wants_it() -> None:
+    builder = DiagramBuilder()
+    plant = builder.AddSystem(QuadrotorPlant())
+    regulator = builder.AddSystem(StabilizingLQRController(plant, [1.0, -2.0, 3.0]))
+    builder.Connect(plant.get_output_port(), regulator.get_input_port())
+    builder.Connect(regulator.get_output_port(), plant.get_input_port())
+    simulator = Simulator(builder.Build())
+    simulator.AdvanceTo(10.0)
+    x = simulator.get_context().get_continuous_state_vector().CopyToVector()
+    assert x == pytest.approx([1.0, -2.0, 3.0, *[0.0] * 9], abs=1e-3)
+    with pytest.raises(ValueError, match="must have 3 elements; got 2"):
+        StabilizingLQRController(plant, [1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    "name", ["PendulumPlant", "AcrobotPlant", "QuadrotorPlant", "VanDerPolOscillator", "CompassGait", "RimlessWheel"]
+)
 def test_each_plant_has_derivatives(name: str) -> None:
     plant = getattr(examples, name)()
     n = plant.CreateDefaultContext().num_continuous_states()
@@ -154,16 +175,24 @@ def test_each_plant_has_derivatives(name: str) -> None:
 @pytest.mark.parametrize(
     ("plant", "looks", "state", "expected"),
     [
-        (PendulumPlant(), PendulumGeometry, [0.5 * math.pi, 0.0], {"point mass": [-0.5, 0.0, 0.0]}),
-        (AcrobotPlant(), AcrobotGeometry, [0.5 * math.pi, 0.0, 0.0, 0.0], {"lower": [-2.0, 0.0, 0.0]}),
+        (PendulumPlant(), PendulumGeometry, [0.5 * math.pi, 0.0], {"arm point mass": [-0.5, 0.0, 0.0]}),
+        (AcrobotPlant(), AcrobotGeometry, [0.5 * math.pi, 0.0, 0.0, 0.0], {"lower_link": [-2.0, 0.25, 0.0]}),
+        (RimlessWheel(), RimlessWheelGeometry, [0.25 * math.pi, 0.0], {"spoke1": [0.5**0.5 - 0.5, 0.0, 0.5**0.5]}),
+        (
+            CompassGait(),
+            CompassGaitGeometry,
+            [0.0, 0.5 * math.pi, 0.0, 0.0],
+            {"left_leg": [0.0, 0.0, 0.5], "right_leg_mass": [-0.5, 0.0, 1.0]},
+        ),
         (QuadrotorPlant(), QuadrotorGeometry, [1.0, 2.0, 3.0] + [0.0] * 9, {"propeller 1": [1.0, 2.15, 3.02]}),
     ],
-    ids=["pendulum", "acrobot", "quadrotor"],
+    ids=["pendulum", "acrobot", "rimless_wheel", "compass_gait", "quadrotor"],
 )
 def test_what_a_plant_looks_like_follows_its_state(plant, looks, state, expected) -> None:
     builder = DiagramBuilder()
     plant, scene_graph = builder.AddSystem(type(plant)()), builder.AddSystem(SceneGraph())
-    block = looks.AddToBuilder(builder, plant.get_output_port(), scene_graph=scene_graph)
+    port = plant.get_output_port(plant.num_output_ports() - 1)
+    block = looks.AddToBuilder(builder, port, scene_graph=scene_graph)
     diagram = builder.Build()
     context = diagram.CreateDefaultContext()
     context.SetContinuousState(state)
@@ -176,3 +205,13 @@ def test_what_a_plant_looks_like_follows_its_state(plant, looks, state, expected
     for name, p_WG in expected.items():
         assert found[name] == pytest.approx(p_WG, abs=1e-12)
     assert isinstance(block, looks)
+
+
+@pytest.mark.parametrize("looks", [AcrobotGeometry, CompassGaitGeometry, RimlessWheelGeometry])
+def test_what_a_plant_looks_like_needs_a_scene_graph(looks) -> None:
+    builder = DiagramBuilder()
+    port = builder.AddSystem(RimlessWheel()).get_output_port(1)
+    with pytest.raises(TypeError, match=rf"{looks.__name__}.AddToBuilder\(\) takes \(builder, port, scene_graph\)"):
+        looks.AddToBuilder(builder, port, PendulumParams(), builder.AddSystem(SceneGraph()))
+    with pytest.raises(TypeError, match="takes"):
+        looks.AddToBuilder(builder, port)

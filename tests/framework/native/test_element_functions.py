@@ -93,7 +93,7 @@ def test_limits_of_derivatives_must_be_ordered_too():
     assert f.are_ordered(Expression(Variable("x")), 1.0)  # which nobody can know
 
 
-@pytest.mark.parametrize("name", ["sin", "cos", "tanh"])
+@pytest.mark.parametrize("name", ["sin", "cos", "tanh", "floor"])
 def test_functions_of_arrays_are_those_of_scalars(name):
     function = getattr(f, name)
     np.testing.assert_array_equal(function(np.array(NUMBERS)), [function(float(x)) for x in NUMBERS])
@@ -102,7 +102,7 @@ def test_functions_of_arrays_are_those_of_scalars(name):
 
 
 @compiled_only
-@pytest.mark.parametrize("name", ["sin", "cos", "tanh"])
+@pytest.mark.parametrize("name", ["sin", "cos", "tanh", "floor"])
 def test_compiled_functions_of_complex_numbers_have_the_same_slopes(name):
     function = getattr(f, name)
 

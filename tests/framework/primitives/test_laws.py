@@ -253,12 +253,15 @@ def test_converted_block_has_the_derivatives_that_the_complex_step_gives(case):
     np.testing.assert_allclose(ExtractValue(result).ravel(), expected, rtol=2e-16, atol=0)
     if not case.is_complex:
         return
+    gradient = ExtractGradient(result)
+    if gradient.shape[1] == 0:  # results that are constant by steps have no derivatives at all
+        gradient = np.zeros((len(result), z.size))
     complex_context = system._make_context(np.complex128)
     system.SetDefaultContext(complex_context)
     for j in range(z.size):
         step = z + 1e-100j * np.eye(z.size)[j]
         slopes = stacked(case, system, complex_context, step).imag / 1e-100
-        np.testing.assert_allclose(ExtractGradient(result)[:, j], slopes, rtol=1e-13, atol=1e-14)
+        np.testing.assert_allclose(gradient[:, j], slopes, rtol=1e-13, atol=1e-14)
 
 
 def test_converted_block_has_the_expressions_whose_values_are_its_results(case):

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from merganser.framework import BasicVector
+from merganser.framework.core.values import BasicVector
 
 __all__ = ["NamedVector"]
 

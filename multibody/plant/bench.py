@@ -1,19 +1,18 @@
-"""PlantModel: a plant that a controller asks about its dynamics, at states that come from elsewhere."""
+"""PlantBench: a plant that other systems ask about its kinematics and dynamics, at states that come from elsewhere."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from merganser.framework import AbstractValue, Context, LeafSystem, later_code
 from merganser.framework.core.cache import CacheEntry
 from merganser.framework.core.inside import declare_storage
-from merganser.multibody.plant import MultibodyPlant
+from merganser.multibody.plant.multibody_plant import MultibodyPlant
 from merganser.multibody.tree import MultibodyForces
 
-__all__ = ["PlantModel", "checked_gains", "require_fully_actuated", "require_plant"]
+__all__ = ["PlantBench", "require_plant"]
 
 Array = NDArray[Any]
 
@@ -30,13 +29,13 @@ class _Bench(AbstractValue):
         """There is nothing to restore."""
 
 
-class PlantModel:
-    """A plant, and in each Context of a controller a context of that plant to compute in.
+class PlantBench:
+    """A plant, and in each Context of another system a context of that plant to compute in.
 
-    So a controller may be evaluated in several Contexts at a time, in threads too.
+    So the other system, such as a controller, may be evaluated in several Contexts at a time, in threads too.
 
     Args:
-        owner: the controller; called while it is being made.
+        owner: the other system; called while it is being made.
         plant: finalized; it is shared, not copied.
         plant_context: its parameters, copied; the default ones if None.
 
@@ -60,7 +59,7 @@ class PlantModel:
         return _Bench(self._parameters.Clone())
 
     def context(self, context: Context) -> Context:
-        """The plant's context in a context of the controller."""
+        """The plant's context in a context of the owner."""
         plant_context: Context = self._entry.get_cache_entry_value(context).GetMutableValueOrThrow()
         return plant_context
 
@@ -69,6 +68,12 @@ class PlantModel:
         later_code.note_call()
         plant_context = self.context(context)
         self.plant.SetPositionsAndVelocities(plant_context, x)
+        return plant_context
+
+    def at_positions(self, context: Context, q: Array) -> Context:
+        """The plant's context with positions q, shape [num_positions]."""
+        plant_context = self.context(context)
+        self.plant.SetPositions(plant_context, q)
         return plant_context
 
     def force_elements(self, plant_context: Context) -> MultibodyForces:
@@ -84,35 +89,3 @@ def require_plant(plant: Any, name: str) -> None:
         raise TypeError(f"{name}: expected a MultibodyPlant, got {type(plant).__name__}.")
     if not plant.is_finalized():
         raise RuntimeError(f"{name}: plant '{plant.GetSystemPathname()}' is not finalized; call Finalize() first.")
-
-
-def require_fully_actuated(plant: MultibodyPlant, name: str) -> Array:
-    """Returns the inverse of the actuation matrix, shape [n, n], of a plant with n positions, velocities and actuators.
-
-    Raises:
-        RuntimeError: the numbers differ.
-    """
-    numbers = plant.num_positions(), plant.num_velocities(), plant.num_actuated_dofs()
-    if len(set(numbers)) > 1:
-        raise RuntimeError(
-            f"{name}: plant '{plant.GetSystemPathname()}' must have as many positions as velocities and actuated "
-            f"degrees of freedom; it has {numbers[0]}, {numbers[1]} and {numbers[2]}."
-        )
-    B = plant.MakeActuationMatrix()
-    if np.linalg.matrix_rank(B) < len(B):
-        raise RuntimeError(
-            f"{name}: some degree of freedom of plant '{plant.GetSystemPathname()}' has no actuator, and some has two."
-        )
-    return np.linalg.inv(B)
-
-
-def checked_gains(gains: ArrayLike, size: int, what: str) -> Array:
-    """Gains as a vector of `size` elements.
-
-    Raises:
-        RuntimeError: there are more or less of them, or one is not finite.
-    """
-    values = np.asarray(gains, dtype=float).reshape(-1)
-    if values.size != size or not np.isfinite(values).all():
-        raise RuntimeError(f"{what} must be {size} finite numbers, one for each position; got {values.tolist()}.")
-    return values

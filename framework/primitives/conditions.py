@@ -1,0 +1,41 @@
+"""Conditions on the values of scalars of any type, for native functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from merganser.framework.native.compile import compiled_form, device
+
+__all__ = ["if_at_most", "magnitude"]
+
+_TRUTHS = (bool, np.bool_)  # of numbers and derivatives; a comparison of symbols is a formula
+
+
+def if_at_most(x: Any, limit: Any, value: Any, other: Any) -> Any:
+    """`value` where x <= limit, `other` elsewhere; scalars, or vectors element by element.
+
+    Complex numbers are compared by their real parts. Of symbols it is an expression with a condition in it.
+    """
+    if isinstance(x, np.ndarray) and x.dtype.kind == "O":
+        return np.array([if_at_most(*row) for row in zip(*np.broadcast_arrays(x, limit, value, other))], dtype=object)
+    if isinstance(x, np.ndarray):
+        return np.where(x.real <= np.real(limit), value, other)
+    is_at_most = (x.real if isinstance(x, complex) else x) <= (limit.real if isinstance(limit, complex) else limit)
+    if isinstance(is_at_most, _TRUTHS):
+        return value if is_at_most else other
+    from merganser.framework.symbolic import if_then_else  # needs an extra
+
+    return if_then_else(is_at_most, value, other)
+
+
+@compiled_form(if_at_most)
+def _if_at_most_compiled(x: Any, limit: Any, value: Any, other: Any) -> Any:
+    return value if x.real <= limit.real else other
+
+
+@device
+def magnitude(x: Any) -> Any:
+    """|x| of a scalar."""
+    return if_at_most(x, 0.0, -x, x)

@@ -1,0 +1,52 @@
+"""Arms and grippers as their drivers show them: see README.md."""
+
+from merganser.multibody.manipulation.driver_configs import ApplyDriverConfig, ApplyDriverConfigs, ZeroForceDriver
+from merganser.multibody.manipulation.iiwa import (
+    IiwaControlMode,
+    IiwaDriver,
+    ParseIiwaControlMode,
+    get_iiwa_max_joint_velocities,
+    kIiwaArmNumJoints,
+    kIiwaLcmStatusPeriod,
+    position_enabled,
+    torque_enabled,
+)
+from merganser.multibody.manipulation.named_positions import ApplyNamedPositionsAsDefaults
+from merganser.multibody.manipulation.panda import PandaControlMode, kPandaArmNumJoints
+from merganser.multibody.manipulation.schunk_wsg import (
+    GetSchunkWsgOpenPosition,
+    MakeMultibodyForceToWsgForceSystem,
+    MakeMultibodyStateToWsgStateSystem,
+    SchunkWsgDriver,
+)
+from merganser.multibody.manipulation.schunk_wsg_position_controller import (
+    SchunkWsgPdController,
+    SchunkWsgPositionController,
+)
+from merganser.multibody.manipulation.schunk_wsg_trajectory_generator import SchunkWsgTrajectoryGenerator
+from merganser.multibody.manipulation.sim_iiwa_driver import SimIiwaDriver
+
+__all__ = [
+    "ApplyDriverConfig",
+    "ApplyDriverConfigs",
+    "ApplyNamedPositionsAsDefaults",
+    "GetSchunkWsgOpenPosition",
+    "IiwaControlMode",
+    "IiwaDriver",
+    "MakeMultibodyForceToWsgForceSystem",
+    "MakeMultibodyStateToWsgStateSystem",
+    "PandaControlMode",
+    "ParseIiwaControlMode",
+    "SchunkWsgDriver",
+    "SchunkWsgPdController",
+    "SchunkWsgPositionController",
+    "SchunkWsgTrajectoryGenerator",
+    "SimIiwaDriver",
+    "ZeroForceDriver",
+    "get_iiwa_max_joint_velocities",
+    "kIiwaArmNumJoints",
+    "kIiwaLcmStatusPeriod",
+    "kPandaArmNumJoints",
+    "position_enabled",
+    "torque_enabled",
+]

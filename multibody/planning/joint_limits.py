@@ -1,0 +1,194 @@
+"""JointLimits: how far, how fast and how suddenly the joints of a plant may move."""
+
+from __future__ import annotations
+
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from merganser.framework.core.arguments import bind_overload
+from merganser.multibody.planning.dof_mask import DofMask
+from merganser.multibody.plant import MultibodyPlant
+
+__all__ = ["JointLimits"]
+
+Array = NDArray[np.float64]
+
+_KINDS = ("position", "velocity", "acceleration")
+_FLAGS = ("require_finite_positions", "require_finite_velocities", "require_finite_accelerations")
+
+
+class JointLimits:
+    """Lower and upper limits of positions, velocities and accelerations; they never change.
+
+    Five forms, each with `require_finite_positions`, `require_finite_velocities` and `require_finite_accelerations`,
+    all False by default:
+
+        JointLimits()                                    of nothing
+        JointLimits(plant)                               of all joints of a plant
+        JointLimits(plant, active_dof)                   of some, by a DofMask
+        JointLimits(other, active_dof)                   some of other ones
+        JointLimits(position_lower, position_upper, velocity_lower, velocity_upper, acceleration_lower,
+                    acceleration_upper)
+
+    Raises:
+        RuntimeError: the plant is not finalized; a lower limit is above its upper one, or not a number; sizes differ;
+            or limits are infinite that must not be.
+        ValueError: the mask has another size.
+    """
+
+    @overload
+    def __init__(
+        self,
+        plant: MultibodyPlant = ...,
+        require_finite_positions: bool = ...,
+        require_finite_velocities: bool = ...,
+        require_finite_accelerations: bool = ...,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        plant: MultibodyPlant,
+        active_dof: DofMask,
+        require_finite_positions: bool = ...,
+        require_finite_velocities: bool = ...,
+        require_finite_accelerations: bool = ...,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        other: JointLimits,
+        active_dof: DofMask,
+        require_finite_positions: bool = ...,
+        require_finite_velocities: bool = ...,
+        require_finite_accelerations: bool = ...,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        position_lower: ArrayLike,
+        position_upper: ArrayLike,
+        velocity_lower: ArrayLike,
+        velocity_upper: ArrayLike,
+        acceleration_lower: ArrayLike,
+        acceleration_upper: ArrayLike,
+        require_finite_positions: bool = ...,
+        require_finite_velocities: bool = ...,
+        require_finite_accelerations: bool = ...,
+    ) -> None: ...
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        names = (*_names_of_form(args, kwargs), *_FLAGS)
+        given = bind_overload("JointLimits", names, dict.fromkeys(_FLAGS, False), args, kwargs)
+        self._limits = dict(zip(_KINDS, _limits(given)))
+        for (kind, (low, high)), flag in zip(self._limits.items(), _FLAGS):
+            _check(kind, low, high, bool(given[flag]))
+
+    def num_positions(self) -> int:
+        """Returns how many positions there are limits for."""
+        return len(self._limits["position"][0])
+
+    def num_velocities(self) -> int:
+        """Returns how many velocities there are limits for."""
+        return len(self._limits["velocity"][0])
+
+    def num_accelerations(self) -> int:
+        """Returns how many accelerations there are limits for."""
+        return len(self._limits["acceleration"][0])
+
+    def position_lower(self) -> Array:
+        """Returns the lower limits of positions [rad, m]."""
+        return self._limits["position"][0].copy()
+
+    def position_upper(self) -> Array:
+        """Returns the upper limits of positions [rad, m]."""
+        return self._limits["position"][1].copy()
+
+    def velocity_lower(self) -> Array:
+        """Returns the lower limits of velocities [rad/s, m/s]."""
+        return self._limits["velocity"][0].copy()
+
+    def velocity_upper(self) -> Array:
+        """Returns the upper limits of velocities [rad/s, m/s]."""
+        return self._limits["velocity"][1].copy()
+
+    def acceleration_lower(self) -> Array:
+        """Returns the lower limits of accelerations [rad/s^2, m/s^2]."""
+        return self._limits["acceleration"][0].copy()
+
+    def acceleration_upper(self) -> Array:
+        """Returns the upper limits of accelerations [rad/s^2, m/s^2]."""
+        return self._limits["acceleration"][1].copy()
+
+    def CheckInPositionLimits(self, position: ArrayLike, tolerance: float = 0.0) -> bool:
+        """Returns whether positions are within their limits, or beyond them by at most the tolerance.
+
+        Raises:
+            ValueError: there are more or fewer of them, something is not a number, or the tolerance is negative.
+        """
+        return self._is_within("position", position, tolerance)
+
+    def CheckInVelocityLimits(self, velocity: ArrayLike, tolerance: float = 0.0) -> bool:
+        """Returns whether velocities are within their limits, or beyond them by at most the tolerance.
+
+        Raises:
+            ValueError: as above.
+        """
+        return self._is_within("velocity", velocity, tolerance)
+
+    def CheckInAccelerationLimits(self, acceleration: ArrayLike, tolerance: float = 0.0) -> bool:
+        """Returns whether accelerations are within their limits, or beyond them by at most the tolerance.
+
+        Raises:
+            ValueError: as above.
+        """
+        return self._is_within("acceleration", acceleration, tolerance)
+
+    def _is_within(self, kind: str, value: ArrayLike, tolerance: float) -> bool:
+        low, high = self._limits[kind]
+        vector = np.array(value, float).ravel()
+        if vector.shape != low.shape or np.isnan(vector).any():
+            raise ValueError(f"JointLimits: expected a {kind} of {len(low)} numbers, got {value!r}.")
+        if not tolerance >= 0.0:
+            raise ValueError(f"JointLimits: the tolerance must not be negative, got {tolerance}.")
+        return bool(((low - tolerance <= vector) & (vector <= high + tolerance)).all())
+
+
+def _names_of_form(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, ...]:
+    """The names of the arguments before the flags, by what the first ones are."""
+    if not args and not kwargs.keys() - set(_FLAGS):
+        return ()
+    has_mask = (len(args) > 1 and isinstance(args[1], DofMask)) or "active_dof" in kwargs
+    if (args and isinstance(args[0], JointLimits)) or "other" in kwargs:
+        return "other", "active_dof"
+    if (args and isinstance(args[0], MultibodyPlant)) or "plant" in kwargs:
+        return ("plant", "active_dof") if has_mask else ("plant",)
+    return tuple(f"{kind}_{side}" for kind in _KINDS for side in ("lower", "upper"))
+
+
+def _limits(given: dict[str, Any]) -> list[tuple[Array, Array]]:
+    """Lower and upper limits of each kind, for one form of arguments."""
+    plant, other = given.get("plant"), given.get("other")
+    if plant is not None:
+        found = [
+            (plant.GetPositionLowerLimits(), plant.GetPositionUpperLimits()),
+            (plant.GetVelocityLowerLimits(), plant.GetVelocityUpperLimits()),
+            (plant.GetAccelerationLowerLimits(), plant.GetAccelerationUpperLimits()),
+        ]
+    elif other is not None:
+        found = [other._limits[kind] for kind in _KINDS]
+    else:
+        found = [(given.get(f"{kind}_lower", ()), given.get(f"{kind}_upper", ())) for kind in _KINDS]
+    mask: DofMask | None = given.get("active_dof")
+    vectors = [tuple(np.array(side, float).ravel() for side in pair) for pair in found]
+    return [(low, high) if mask is None else (mask.GetFromArray(low), mask.GetFromArray(high)) for low, high in vectors]
+
+
+def _check(kind: str, low: Array, high: Array, require_finite: bool) -> None:
+    name = kind.capitalize()
+    if low.shape != high.shape:
+        raise RuntimeError(f"JointLimits: {name} limits must have the same size; got {low.size} and {high.size}.")
+    if not (low <= high).all():
+        raise RuntimeError(f"JointLimits: {name} limits must be ordered; got {low.tolist()} and {high.tolist()}.")
+    if require_finite and not np.isfinite([*low, *high]).all():
+        raise RuntimeError(f"JointLimits: {name} limits are not finite: {low.tolist()} and {high.tolist()}.")
