@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.core.records import settings
 from merganser.multibody.inverse_kinematics.inequality_least_squares import rows_of_bounds
 from merganser.multibody.planning.dof_mask import DofMask
 from merganser.multibody.planning.joint_limits import JointLimits
@@ -164,6 +165,7 @@ def _require_masks(masks: Mapping[str, Array], config: Any) -> None:
 class LeastSquaresCost(_Configured):
     """Equation (1): goals shall move as they are wanted to."""
 
+    @settings
     @dataclasses.dataclass(kw_only=True, eq=False)
     class Config:
         """Settings.
@@ -194,6 +196,7 @@ class LeastSquaresCost(_Configured):
 class JointCenteringCost(_Configured):
     """Equation (2): what does not move the goals shall bring the joints to a posture."""
 
+    @settings
     @dataclasses.dataclass(kw_only=True, eq=False)
     class Config:
         """Settings.
@@ -222,6 +225,7 @@ class JointCenteringCost(_Configured):
 class CartesianPositionLimitConstraint(_Configured):
     """Equation (3): goals stay within a box of T."""
 
+    @settings
     @dataclasses.dataclass(kw_only=True, eq=False)
     class Config:
         """Settings.
@@ -249,6 +253,7 @@ class CartesianPositionLimitConstraint(_Configured):
 class CartesianVelocityLimitConstraint(_Configured):
     """Equation (4): goals are not too fast."""
 
+    @settings
     @dataclasses.dataclass(kw_only=True, eq=False)
     class Config:
         """Settings.
@@ -274,6 +279,7 @@ class CollisionConstraint(_Configured):
 
     _select: Callable[[DofMask, Any, Array, Array], None] | None = None
 
+    @settings
     @dataclasses.dataclass(kw_only=True, eq=False)
     class Config:
         """Settings.
@@ -324,6 +330,7 @@ class JointVelocityLimitConstraint(_Configured):
         joint_limits: of the active degrees of freedom.
     """
 
+    @settings
     @dataclasses.dataclass(kw_only=True, eq=False)
     class Config:
         """Settings.

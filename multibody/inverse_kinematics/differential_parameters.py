@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.arguments import checked_size
+from merganser.framework.core.records import settings
 
 __all__ = [
     "DifferentialInverseKinematicsParameters",
@@ -29,6 +30,7 @@ class DifferentialInverseKinematicsStatus(enum.Enum):
     kStuck = 2
 
 
+@settings
 @dataclasses.dataclass(kw_only=True, eq=False)
 class DifferentialInverseKinematicsResult:
     """What a search for velocities has found.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from merganser.framework import DiagramBuilder
+from merganser.framework.core.records import settings
 from merganser.framework.primitives import ConstantVectorSource
 from merganser.multibody.manipulation.iiwa import IiwaDriver
 from merganser.multibody.manipulation.schunk_wsg import SchunkWsgDriver
@@ -24,6 +25,7 @@ _INSTEAD = {
 }
 
 
+@settings
 @dataclasses.dataclass(kw_only=True, eq=False)
 class ZeroForceDriver:
     """Settings of a driver that does nothing: no force at any actuator."""

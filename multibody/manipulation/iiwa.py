@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.core.records import settings
+
 __all__ = [
     "IiwaControlMode",
     "IiwaDriver",
@@ -69,6 +71,7 @@ def torque_enabled(control_mode: IiwaControlMode) -> bool:
     return control_mode is not IiwaControlMode.kPositionOnly
 
 
+@settings
 @dataclasses.dataclass(kw_only=True, eq=False)
 class IiwaDriver:
     """Settings of what controls an arm in a simulation, as its control cabinet does in reality.

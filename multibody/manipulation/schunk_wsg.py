@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from merganser.framework import LeafSystem, kUseDefaultName
 from merganser.framework.core.native_function import native
+from merganser.framework.core.records import settings
 from merganser.framework.primitives import MatrixGain
 from merganser.framework.primitives.conditions import magnitude
 
@@ -26,6 +27,7 @@ __all__ = [
 Array = NDArray[Any]
 
 
+@settings
 @dataclasses.dataclass(kw_only=True, eq=False)
 class SchunkWsgDriver:
     """Settings of what controls a gripper in a simulation, as its firmware does in reality.

@@ -17,8 +17,8 @@ from typing import Any
 from xml.parsers import expat
 
 from merganser.framework import DiagramBuilder
+from merganser.framework.core.encoding import decode
 from merganser.geometry import Role, SceneGraphInspector
-from merganser.multibody.parsing.encoding import decode
 from merganser.multibody.parsing.errors import ParsingError, SourceLocation
 from merganser.multibody.parsing.parser import Parser
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, MultibodyPlant

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from merganser.framework.core.records import hash_of_type
+from merganser.framework.core.records import settings
 from merganser.geometry import Rgba
 
 __all__ = ["ContactVisualizerParams", "VisualizationConfig"]
 
 
+@settings
 @dataclass(kw_only=True)
 class ContactVisualizerParams:
     """Settings of a ContactVisualizer.
@@ -28,8 +29,6 @@ class ContactVisualizerParams:
         radius: of arrows [m].
     """
 
-    __hash__ = hash_of_type
-
     publish_period: float = 1 / 32.0
     color: Rgba = field(default_factory=lambda: Rgba(0, 1, 0, 1))
     hydro_force_color: Rgba = field(default_factory=lambda: Rgba(1, 0, 0, 1))
@@ -43,6 +42,7 @@ class ContactVisualizerParams:
     radius: float = 0.002
 
 
+@settings
 @dataclass(kw_only=True)
 class VisualizationConfig:
     """What `ApplyVisualizationConfig` adds to a diagram.
@@ -61,8 +61,6 @@ class VisualizationConfig:
         delete_on_initialization_event: whether what is there is deleted when a simulation begins.
         enable_alpha_sliders: whether the page has sliders for opacities.
     """
-
-    __hash__ = hash_of_type
 
     lcm_bus: str = "default"
     publish_period: float = 1 / 64.0

@@ -293,7 +293,7 @@ def test_a_file_that_is_not_there_or_no_python_is_an_error_in_one_line(tmp_path:
 def test_every_address_has_names_of_pydrake(module: str) -> None:
     names = names_of(module)
     found = [name for name in names if has(module, name)]
-    assert found or module.startswith("examples.")
+    assert found or not names  # programs, such as fix_inertia
 
 
 def has(module: str, name: str) -> bool:
