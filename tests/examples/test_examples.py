@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from rendered_scenes import need_renderer
 
@@ -117,6 +118,23 @@ def test_box_is_picked_up_and_put_down_elsewhere(tmp_path):
     missed = float(re.search(r"put down ([\d.]+) mm from where it was wanted", output)[1])
     assert missed < 1.0
     assert set(_pictures(tmp_path)) == {"pick_and_place.png"} and min(_pictures(tmp_path).values()) > 10_000
+
+
+def test_patches_of_a_squeezed_ball_agree_with_weight_and_closed_form(tmp_path):
+    output = _run(ROOT / "examples" / "10_pressure_patches.py", "--output", tmp_path, cwd=tmp_path)
+    carried = np.array(re.findall(r"([\d.]+) N carry the ball, which weighs ([\d.]+) N", output), dtype=float)
+    assert carried.shape == (3, 2)
+    np.testing.assert_allclose(carried[:, 0], carried[:, 1], rtol=1e-2)
+    patch = r"(ground|left finger|right finger): ([\d.]+) N on ([\d.]+) cm² \(closed form ([\d.]+)\)"
+    names, *numbers = zip(*re.findall(rf"{patch}, up to ([\d.]+) kPa \(([\d.]+)\)", output))
+    assert names == ("ground", *("left finger", "right finger", "ground"), *("left finger", "right finger"))
+    force, area, expected_area, peak, expected_peak = np.array(numbers, dtype=float)
+    np.testing.assert_allclose(force[[1, 2, 4, 5]], 10.0, rtol=1e-3)
+    np.testing.assert_allclose(area, expected_area, rtol=0.01)
+    np.testing.assert_allclose(peak, expected_peak, rtol=0.02)
+    assert _pictures(tmp_path)["patches.png"] > 100_000
+    pressures = re.search(r"LOOKUP_TABLE default\n([\d.e\n+-]+)", (tmp_path / "patch.vtk").read_text()).group(1)
+    assert abs(1e-3 * max(map(float, pressures.split())) - peak[1]) < 0.1
 
 
 def test_every_example_has_a_test():
