@@ -217,7 +217,7 @@ def plot(times, paths, data, path):
     torque.plot(times, data["torque"].T, linewidth=1.0)
     torque.set(title="External torques, as the driver tells", xlabel="time [s]", ylabel="[N m]")
     for axes in (above, height, grip):
-        axes.legend(loc={above: "lower right", height: "upper right", grip: "center right"}[axes])
+        axes.legend(loc={above: "lower right", height: "upper right", grip: "upper center"}[axes])
     for axes in (above, height, grip, torque):
         axes.grid(alpha=0.3)
     figure.savefig(path, dpi=120)
