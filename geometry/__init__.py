@@ -116,6 +116,9 @@ if TYPE_CHECKING:
         kHasRenderEngineVtk,
     )
     from merganser.geometry.visualizers import (
+        DrakeVisualizer,
+        DrakeVisualizer_,
+        DrakeVisualizerParams,
         Meshcat,
         MeshcatAnimation,
         MeshcatParams,
@@ -154,6 +157,9 @@ __all__ = [
     "DefaultProximityProperties",
     "DepthRange",
     "DepthRenderCamera",
+    "DrakeVisualizer",
+    "DrakeVisualizerParams",
+    "DrakeVisualizer_",
     "Ellipsoid",
     "EnvironmentMap",
     "EquirectangularMap",

@@ -1,4 +1,4 @@
-"""Messages between programs, or parts of one: see README.md. Types of messages are in `merganser.framework.lcm.messages`."""
+"""Messages between programs, or parts of one: see README.md. Their types are in `merganser.framework.lcm.messages`."""
 
 from merganser.framework.lcm.drake_lcm import DrakeLcm, DrakeLcmInterface, DrakeLcmParams
 from merganser.framework.lcm.lcm_buses import ApplyLcmBusConfig, LcmBuses

@@ -1,8 +1,8 @@
 """How messages become bytes and back: numbers with the most significant byte first, in the order of their definition.
 
-A string is its length with the final zero, 4 bytes, then its bytes in UTF-8 and a zero. An array is its elements, row by
-row; its lengths are members of their own that have come before. What is decoded may be damaged or forged: nothing is
-allocated that the bytes at hand do not account for.
+A string is its length with the final zero, 4 bytes, then its bytes in UTF-8 and a zero. An array is its elements, row
+by row; its lengths are members of their own that have come before. What is decoded may be damaged or forged: nothing
+is allocated that the bytes at hand do not account for.
 """
 
 from __future__ import annotations
@@ -275,6 +275,8 @@ def _encode_array(codec: Codec, values: Any, lengths: list[int], parts: list[byt
     values = values[:length]
     if not inner:
         codec.encode_row(values, parts)
+    elif isinstance(values, np.ndarray) and list(values.shape) == lengths:
+        codec.encode_row(values.ravel(), parts)
     else:
         for row in values:
             _encode_array(codec, row, inner, parts)

@@ -127,7 +127,7 @@ def _when_to_publish(
     is_periodic = TriggerType.kPeriodic in triggers
     if not (period > 0.0 if is_periodic else period == 0.0 and offset == 0.0) or offset < 0.0:
         raise RuntimeError(
-            f"{where}: with the trigger kPeriodic, and only with it, go a positive publish_period and an offset that is "
-            f"not negative; given {names}, {period} s and {offset} s."
+            f"{where}: with the trigger kPeriodic, and only with it, go a positive publish_period and an offset that "
+            f"is not negative; given {names}, {period} s and {offset} s."
         )
     return triggers, period, offset

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from merganser.framework.core.templates import SystemTemplate
+from merganser.geometry.visualizers.drake_visualizer import DrakeVisualizer
 from merganser.geometry.visualizers.meshcat_point_cloud_visualizer import MeshcatPointCloudVisualizer
 from merganser.geometry.visualizers.meshcat_visualizer import MeshcatVisualizer
 
-__all__ = ["MeshcatPointCloudVisualizer_", "MeshcatVisualizer_"]
+__all__ = ["DrakeVisualizer_", "MeshcatPointCloudVisualizer_", "MeshcatVisualizer_"]
 
 
 def _with_values() -> tuple[type[Any], ...]:
@@ -18,5 +19,6 @@ def _with_values() -> tuple[type[Any], ...]:
     return float, AutoDiffXd
 
 
+DrakeVisualizer_ = SystemTemplate(DrakeVisualizer, _with_values)
 MeshcatVisualizer_ = SystemTemplate(MeshcatVisualizer, _with_values)
 MeshcatPointCloudVisualizer_ = SystemTemplate(MeshcatPointCloudVisualizer, _with_values)
