@@ -54,8 +54,12 @@ class ContactSurface:
     ) -> None:
         self._ids = ids
         self._representation = representation
-        corners, self._numbers, owners = faces
-        self._corners, self._num_corners = _without_repeated_corners(corners, owners[:, 1])
+        corners, numbers, owners = faces
+        corners, counts = _without_repeated_corners(corners, owners[:, 1])
+        is_face = counts >= 3
+        if not is_face.all():  # others are points or lines, to rounding
+            corners, numbers, counts = corners[is_face], numbers[is_face], counts[is_face]
+        self._corners, self._numbers, self._num_corners = corners, numbers, counts
         self._is_compliant = is_compliant
 
     # ------------------------------------------------------------------ the whole
