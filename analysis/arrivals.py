@@ -32,19 +32,19 @@ class ArrivalWatch:
 
     Attributes:
         bells: for each event the address of a bell's cell, and the number there when it was last asked, shape [n, 2].
-        is_unannounced: whether things may come without a ring, so that one has to ask at each step.
+        are_unannounced: whether things may come without a ring, so that one has to ask at each step.
     """
 
     def __init__(self, events: Sequence[tuple[LeafContext, DeclaredEvent]]) -> None:
         self._events = events
         self._arrivals: list[Arrivals] = [event.arrivals for _, event in events if event.arrivals is not None]
         self._bells = [each.bell or Bell() for each in self._arrivals]
-        self.is_unannounced = any(each.bell is None for each in self._arrivals)
+        self.are_unannounced = any(each.bell is None for each in self._arrivals)
         self.bells: NDArray[Any] = np.full((len(events), 2), _NEVER, dtype=np.int64)
         self.bells[:, _CELL] = [address_of_array(bell.cell) for bell in self._bells]
 
     def look(self) -> None:
-        """Has compiled loops stop for what waits already, though its bell may have rung before."""
+        """Has a compiled loop that begins stop for what waits already, though its bell may have rung before."""
         for number, ((context, _), each) in enumerate(zip(self._events, self._arrivals)):
             if each.has_come(context):
                 self.bells[number, _SEEN] = _NEVER

@@ -54,7 +54,7 @@ class EventSchedule:
     Attributes:
         initialization: events of the initialization of a simulation, its publish events apart.
         per_step: events that happen in every step.
-        arrivals: looks for what comes from outside; None if nothing does.
+        arrivals: looks for what comes from outside.
     """
 
     def __init__(self, system: System, context: Context) -> None:
@@ -69,8 +69,7 @@ class EventSchedule:
         self.initialization = _by_kind([i for i in self._ordered if i[1].trigger is TriggerType.kInitialization])
         self.per_step = self.step_events(0)
         self._next = math.nan, self.per_step  # the answer to the last question
-        coming = [item for item in self._ordered if item[1].arrivals is not None]
-        self.arrivals = ArrivalWatch(coming) if coming else None
+        self.arrivals = ArrivalWatch([item for item in self._ordered if item[1].arrivals is not None])
 
     def next_timed(self, time: float) -> tuple[float, SimultaneousEvents]:
         """The time of the next periodic events after `time` (infinity: there are none), and all that is due then."""
@@ -161,10 +160,10 @@ class EventSchedule:
         assert clocks is not None
         return self.step_events(self.with_others(clocks, others))
 
-    def arrived(self) -> SimultaneousEvents | None:
-        """What happens now because of what has come from outside, with the per-step events; None if nothing has."""
-        come = self.arrivals.take_in() if self.arrivals is not None else []
-        return self.step_events(self.with_others(0, come)) if come else None
+    def next_due(self, time: float) -> tuple[float, SimultaneousEvents]:
+        """As `next_timed`; but what has come from outside by now is due at `time` itself, with the per-step events."""
+        come = self.arrivals.take_in() if self.arrivals.bells.size else None
+        return (time, self.step_events(self.with_others(0, come))) if come else self.next_timed(time)
 
     def _select(self, clocks: int, triggers: set[TriggerType]) -> SimultaneousEvents:
         if not self._ordered:

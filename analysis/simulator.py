@@ -52,11 +52,9 @@ class Simulator:
 
     1. unrestricted updates, then discrete updates that are due at t: they take the state from x-(t) to x+(t);
     2. continuous time passes until the next event or as far as the integrator gets, to t', or until a witness
-       function triggers in between; its event is then due at t';
+       function triggers in between; its event is then due at t'; where messages have come from outside, t' = t, and
+       what they bring about is due there;
     3. publish events that are due at t' see x-(t'), before any update at t'.
-
-    Messages that have come from outside are taken in between 1 and 2. Then the step ends at t' = t, and the updates
-    that they bring about are due there.
 
     Updates due at the boundary time of `AdvanceTo` wait for the next advance. `Initialize` carries out the
     initialization events and the publish events that are due at the initial time. Simultaneous events of one
@@ -352,8 +350,6 @@ class Simulator:
         if self._watch is not None:
             self._watch.is_stale = True
         self._due.begin_advance()
-        if self._schedule.arrivals is not None:
-            self._schedule.arrivals.look()
         status = SimulatorStatus(boundary_time)
         progress = SimulationProgress(time, boundary_time)
         mark, self._is_advancing = self._store.mark(), True
@@ -397,12 +393,11 @@ class Simulator:
         plan, rest, next_rest, num_steps = self._usable_plan(), 0, 1, 0
         while True:
             if plan is not None and rest == 0:
-                num_before = self._num_steps
                 if self._advance_by_plan(plan, boundary_time, status, progress):
                     return
-                time = self._time()
+                before, time = time, self._time()
                 # Where Python has to take one step after the other, the plan is asked ever less often.
-                next_rest = min(2 * next_rest, _LONGEST_REST) if self._num_steps == num_before else 1
+                next_rest = min(2 * next_rest, _LONGEST_REST) if time == before else 1
                 rest = next_rest
             rest -= 1 if rest else 0
             time = self._advance_one_step(time, boundary_time, status)
@@ -434,15 +429,11 @@ class Simulator:
         self, plan: Plan, boundary_time: float, status: SimulatorStatus, progress: SimulationProgress
     ) -> bool:
         """Advances as far as the plan gets; returns whether that is the end, otherwise Python takes the next step."""
-        arrivals = self._schedule.arrivals
-        unannounced = arrivals if arrivals is not None and arrivals.is_unannounced else None
         must_look = self._monitor is not None or self._publishes_every_step or self._target_rate > 0.0
-        must_look = must_look or unannounced is not None
+        must_look |= self._schedule.arrivals.are_unannounced
         while True:
             if self._target_rate > 0.0:
                 self._wait(self._time())
-            if unannounced is not None:
-                unannounced.look()
             plan.begin(self._due.pending, self._watch)
             self._takes_from_plan = True
             try:
@@ -499,8 +490,7 @@ class Simulator:
             due.pending = NOTHING
             if due.journal:
                 due.journal.clear()
-        arrived = None if self._schedule.arrivals is None else self._schedule.arrived()
-        self._next_timed = self._schedule.next_timed(time) if arrived is None else (time, arrived)
+        self._next_timed = self._schedule.next_due(time)
         target = min(self._next_timed[0], boundary_time)
         watch, store = self._watch, self._store
         if watch is not None:

@@ -14,6 +14,7 @@ from merganser.analysis.estimators import *  # noqa: F403
 from merganser.examples import *  # noqa: F403
 from merganser.framework import *  # noqa: F403
 from merganser.framework.autodiff import *  # noqa: F403
+from merganser.framework.lcm import *  # noqa: F403
 from merganser.framework.math import *  # noqa: F403
 from merganser.framework.primitives import *  # noqa: F403
 from merganser.framework.schema import *  # noqa: F403
@@ -23,6 +24,7 @@ from merganser.geometry import *  # noqa: F403
 from merganser.geometry.perception import *  # noqa: F403
 from merganser.geometry.sensors import *  # noqa: F403
 from merganser.multibody.controllers import *  # noqa: F403
+from merganser.multibody.manipulation import *  # noqa: F403
 from merganser.multibody.math import *  # noqa: F403
 from merganser.multibody.parsing import *  # noqa: F403
 from merganser.multibody.planning import *  # noqa: F403

@@ -6,6 +6,7 @@ from typing import Any
 
 from merganser.framework.core.context import Context
 from merganser.framework.core.diagram_builder import DiagramBuilder
+from merganser.framework.core.indices import PortDataType
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.ports import OutputPort
 from merganser.framework.core.values import AbstractValue, Value
@@ -60,9 +61,9 @@ class LcmScopeSystem(LeafSystem):
         Raises:
             TypeError: `signal` is no vector output port.
         """
-        if not isinstance(signal, OutputPort) or signal._size is None:
+        if not isinstance(signal, OutputPort) or signal.get_data_type() != PortDataType.kVectorValued:
             raise TypeError(f"LcmScopeSystem.AddToBuilder takes a vector output port; given {signal!r}.")
-        builder.require_member(signal._system, signal)
+        builder.require_member(signal.get_system(), signal)
         publisher = LcmPublisherSystem.Make(channel, lcmt_scope, lcm, publish_period)
         scope = builder.AddSystem(LcmScopeSystem(signal.size()))
         builder.AddSystem(publisher)

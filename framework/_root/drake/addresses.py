@@ -30,6 +30,8 @@ ADDRESSES: dict[str, tuple[str, ...]] = {
     "examples.van_der_pol": ("examples",),
     "forwarddiff": ("framework.autodiff", "framework.math"),
     "geometry": ("geometry",),
+    "lcm": ("framework.lcm",),
+    "manipulation": ("multibody.manipulation",),
     "math": ("framework.math", "framework.autodiff"),
     "multibody.math": ("multibody.math",),
     "multibody.parsing": ("multibody.parsing",),
@@ -43,6 +45,7 @@ ADDRESSES: dict[str, tuple[str, ...]] = {
     "systems.controllers": _CONTROLLERS,
     "systems.estimators": ("analysis.estimators",),
     "systems.framework": ("framework",),
+    "systems.lcm": ("framework.lcm",),
     "systems.primitives": ("framework.primitives", "analysis"),
     "systems.scalar_conversion": (
         "framework",
