@@ -52,8 +52,7 @@ class Simulator:
 
     1. unrestricted updates, then discrete updates that are due at t: they take the state from x-(t) to x+(t);
     2. continuous time passes until the next event or as far as the integrator gets, to t', or until a witness
-       function triggers in between; its event is then due at t'; where messages have come from outside, t' = t, and
-       what they bring about is due there;
+       function triggers in between, whose event is due at t'; where messages have come, t' = t, and theirs are due;
     3. publish events that are due at t' see x-(t'), before any update at t'.
 
     Updates due at the boundary time of `AdvanceTo` wait for the next advance. `Initialize` carries out the
@@ -516,8 +515,7 @@ class Simulator:
         """What the user has asked for after every step."""
         if self._publishes_every_step:
             self._force_publish()
-        if self._monitor is not None:
-            self._consult_monitor(status)
+        self._consult_monitor(status)
 
     def _note_step(self, time: float) -> None:
         """Counts a step that has ended at `time`, and makes the events there pending."""
@@ -575,14 +573,11 @@ class Simulator:
         except Exception as error:
             note_place(error, f"while calling the simulator's monitor at time {self._time()} s")
             raise
-        if outcome is None:
-            return
-        if not isinstance(outcome, EventStatus):
-            raise TypeError(
-                f"The simulator's monitor must return an EventStatus or None; got {type(outcome).__name__} at time "
-                f"{self._time()} s."
-            )
-        self._was_effective(outcome, status)
+        if isinstance(outcome, EventStatus):
+            self._was_effective(outcome, status)
+        elif outcome is not None:
+            given = f"{type(outcome).__name__} at time {self._time()} s"
+            raise TypeError(f"The simulator's monitor must return an EventStatus or None; got {given}.")
 
     def _was_effective(self, outcome: EventStatus, status: SimulatorStatus) -> bool:
         """Whether events had something to do; their outcome may be the end of the advance."""

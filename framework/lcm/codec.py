@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -76,7 +76,7 @@ class Codec(Protocol):
     def decode(self, reader: Reader) -> Any:
         """Reads a value; raises ValueError where the bytes are none."""
 
-    def encode_row(self, values: Sequence[Any], parts: list[bytes]) -> None:
+    def encode_row(self, values: Any, parts: list[bytes]) -> None:
         """Appends the bytes of values that stand in a row."""
 
     def decode_row(self, reader: Reader, length: int) -> Any:
@@ -105,7 +105,7 @@ class _Numbers:
     def decode(self, reader: Reader) -> Any:
         return self._single.unpack_from(reader.data, reader.skip(self.least_size))[0]
 
-    def encode_row(self, values: Sequence[Any], parts: list[bytes]) -> None:
+    def encode_row(self, values: Any, parts: list[bytes]) -> None:
         if isinstance(values, np.ndarray) and values.dtype.kind == self._dtype.kind:
             parts.append(values.astype(self._dtype).tobytes())
         else:
@@ -138,7 +138,7 @@ class _Bytes(_Numbers):
 class _Rows:
     """What codecs have in common whose values are of different sizes."""
 
-    def encode_row(self: Any, values: Sequence[Any], parts: list[bytes]) -> None:
+    def encode_row(self: Any, values: Any, parts: list[bytes]) -> None:
         for value in values:
             self.encode(value, parts)
 

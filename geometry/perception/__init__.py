@@ -18,3 +18,7 @@ def __getattr__(name: str) -> Any:
         value = globals()[name] = importlib.import_module(f"{__name__}.point_cloud_to_lcm").PointCloudToLcm
         return value
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from merganser.framework import Context, LeafSystem, Value
@@ -54,7 +56,7 @@ def _points(cloud: PointCloud) -> np.ndarray:
     """The finite points of a cloud, one record each."""
     names: list[tuple[str, str]] = []
     columns = []
-    is_used = np.ones(cloud.size(), dtype=bool)
+    is_used: Any = np.ones(cloud.size(), dtype=bool)
     if cloud.has_xyzs():
         names += [(axis, "<f4") for axis in "xyz"]
         columns += list(cloud.xyzs())

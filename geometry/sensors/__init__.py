@@ -78,3 +78,7 @@ def __getattr__(name: str) -> Any:
         value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_OF_MESSAGES[name]}"), name)
         return value
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -40,13 +40,13 @@ _FORMATS = {
     PixelFormat.kDepth: lcmt_image.PIXEL_FORMAT_DEPTH,
     PixelFormat.kLabel: lcmt_image.PIXEL_FORMAT_LABEL,
 }
-_CHANNEL_TYPES = {
+_CHANNEL_TYPES: dict[type[np.generic], int] = {
     np.uint8: lcmt_image.CHANNEL_TYPE_UINT8,
     np.int16: lcmt_image.CHANNEL_TYPE_INT16,
     np.uint16: lcmt_image.CHANNEL_TYPE_UINT16,
     np.float32: lcmt_image.CHANNEL_TYPE_FLOAT32,
 }
-_SCALARS: dict[int, type[np.generic]] = {number: scalar for scalar, number in _CHANNEL_TYPES.items()}
+_SCALARS = {number: scalar for scalar, number in _CHANNEL_TYPES.items()}
 # Where red, green, blue and opacity stand in a pixel.
 _COLORS = {
     lcmt_image.PIXEL_FORMAT_RGB: (0, 1, 2),
@@ -145,9 +145,8 @@ def _pixels(message: lcmt_image, num_channels: int, scalars: tuple[type[np.gener
     if stride < row_size or stride > 2 * row_size + 4096:
         raise ValueError(f"its rows are {stride} bytes apart, and have {row_size}")
     data = _raw_bytes(message, stride * height)
-    order = ">" if message.bigendian else "<"
     rows = np.frombuffer(data, np.uint8).reshape(height, stride)[:, :row_size]
-    values = np.ascontiguousarray(rows).view(np.dtype(scalar).newbyteorder(order))
+    values = np.ascontiguousarray(rows).view(np.dtype(scalar).newbyteorder(">" if message.bigendian else "<"))
     return values.reshape(height, width, num_channels).astype(scalar)
 
 

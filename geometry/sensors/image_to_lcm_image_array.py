@@ -33,12 +33,14 @@ class ImageToLcmImageArrayT(LeafSystem):
         self, color_frame_name: str, depth_frame_name: str, label_frame_name: str, do_compress: bool = ...
     ) -> None: ...
     @overload
-    def __init__(self, do_compress: bool = ...) -> None: ...
+    def __init__(self, do_compress: bool = ..., /) -> None: ...
+    @overload
+    def __init__(self, *, do_compress: bool) -> None: ...
     def __init__(
         self,
         color_frame_name: Any = None,
-        depth_frame_name: str | None = None,
-        label_frame_name: str | None = None,
+        depth_frame_name: Any = None,
+        label_frame_name: Any = None,
         do_compress: bool = False,
     ) -> None:
         super().__init__()

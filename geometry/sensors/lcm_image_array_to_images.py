@@ -41,7 +41,7 @@ class LcmImageArrayToImages(LeafSystem):
         ]
         for name, image, unpack in kinds:
             calc = functools.partial(self._calc_image, image, unpack)
-            self.DeclareAbstractOutputPort(name, lambda image=image: Value(image()), calc)
+            self.DeclareAbstractOutputPort(name, functools.partial(_empty, image), calc)
 
     def image_array_t_input_port(self) -> InputPort:
         """Returns the port that takes the message."""
@@ -72,3 +72,7 @@ class LcmImageArrayToImages(LeafSystem):
                     self.GetSystemPathname(), number, message.header.frame_name, error,
                 )  # fmt: skip
         output.set_value(found)
+
+
+def _empty(image: type[AnyImage]) -> AbstractValue:
+    return Value(image())

@@ -150,7 +150,7 @@ class IiwaCommandSender(JointMessageSender):
         if position_enabled(self._mode):
             message.joint_position = self._vector(context, "position")
         if torque_enabled(self._mode):
-            default = [] if position_enabled(self._mode) else None
+            default: list[float] | None = [] if position_enabled(self._mode) else None
             message.joint_torque = self._vector(context, "torque", default)
         message.num_joints, message.num_torques = len(message.joint_position), len(message.joint_torque)
 

@@ -89,3 +89,7 @@ def __getattr__(name: str) -> Any:
         value = globals()[name] = getattr(importlib.import_module(f"{__name__}.contact_results_to_lcm"), name)
         return value
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -138,12 +138,11 @@ class ContactResultsToLcmSystem(LeafSystem):
         message.centroid_W = _floats(surface.centroid())
         message.force_C_W = _floats(F_Ac_W.translational())
         message.moment_C_W = _floats(F_Ac_W.rotational())
+        field: Any = surface.tri_e_MN() if surface.is_triangle() else surface.poly_e_MN()
+        mesh = field.mesh()
         if surface.is_triangle():
-            triangles = surface.tri_mesh_W().triangle_array()
-            field, mesh = surface.tri_e_MN(), surface.tri_mesh_W()
-            message.poly_data = np.insert(triangles, 0, 3, axis=1).ravel()
+            message.poly_data = np.insert(mesh.triangle_array(), 0, 3, axis=1).ravel()
         else:
-            field, mesh = surface.poly_e_MN(), surface.poly_mesh_W()
             message.poly_data = mesh.face_data()
         message.poly_data_int_count = len(message.poly_data)
         message.num_vertices = mesh.num_vertices()

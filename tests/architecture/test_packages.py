@@ -30,6 +30,7 @@ _BELOW: dict[str, set[str]] = {
     "yaml": {"core"},
     "trajectories": {"core", "math", "symbolic", "native"},
     "primitives": {"core", "math", "autodiff", "symbolic", "native", "trajectories"},
+    "lcm": {"core", "primitives"},
 }
 _UPWARD = {  # what is left, to be handed in from above
     "framework/core/random_values.py": "native",  # where numpy keeps the words of a generator
