@@ -18,6 +18,7 @@ from merganser.framework.core.events import Bell
 __all__ = ["MemoryTransport", "NetworkTransport", "Subscription", "make_transport"]
 
 _LONGEST_CHANNEL = 63  # bytes
+_NOTHING_MORE = "lcm_handle_timeout()"  # what the package lcm raises says at the end of a log
 
 MultichannelHandler = Callable[[str, bytes], None]
 
@@ -121,6 +122,8 @@ class NetworkTransport:
                 "such as udpm://239.255.76.67:7667?ttl=0 and file:///path/of/a.log?mode=r."
             ) from error
         self._lcm_subscriptions: dict[Subscription, Any] = {}
+        self._ended: list[Any] = []  # kept, as another thread may be about to call their handlers
+        self._is_handling = threading.RLock()  # the package refuses to do so in two threads at once
 
     def publish(self, channel: str, data: bytes) -> None:
         """Sends a message.
@@ -143,6 +146,7 @@ class NetworkTransport:
         """From now on the handler gets no messages; nothing happens if it got none before."""
         known = self._lcm_subscriptions.pop(subscription, None)
         if known is not None:
+            self._ended.append(known)
             self._lcm.unsubscribe(known)
 
     def has_waiting(self) -> bool:
@@ -155,7 +159,13 @@ class NetworkTransport:
         Args:
             timeout: how long to wait for it at most [s].
         """
-        return bool(self._lcm.handle_timeout(max(0, round(1e3 * timeout))) > 0)
+        try:
+            with self._is_handling:
+                return bool(self._lcm.handle_timeout(max(0, round(1e3 * timeout))) > 0)
+        except OSError as error:
+            if _NOTHING_MORE not in str(error):  # it comes from a handler
+                raise
+            return False
 
 
 def make_transport(url: str) -> MemoryTransport | NetworkTransport:
