@@ -14,7 +14,13 @@ import pytest
 import merganser.framework.lcm.messages as messages
 from merganser.framework.lcm.definitions import parse_structs
 from merganser.framework.lcm.message import define_messages
-from merganser.framework.lcm.messages import lcmt_drake_signal, lcmt_image, lcmt_image_array, lcmt_robot_plan, lcmt_scope
+from merganser.framework.lcm.messages import (
+    lcmt_drake_signal,
+    lcmt_image,
+    lcmt_image_array,
+    lcmt_robot_plan,
+    lcmt_scope,
+)
 
 Table, Outer = define_messages(
     __name__,
@@ -134,7 +140,7 @@ def test_lengths_that_the_bytes_do_not_account_for_take_no_memory(kind: Any, siz
     data = bytearray(kind().encode())
     at = {lcmt_scope: 16, lcmt_image_array: len(data) - 4, lcmt_robot_plan: 16}[kind]
     data[at : at + 4] = struct.pack(">i", size)
-    with pytest.raises(ValueError, match="its length|elements take at least"):
+    with pytest.raises(ValueError, match=r"its length|elements take at least"):
         kind.decode(bytes(data))
 
 
@@ -187,5 +193,5 @@ def test_definitions_that_are_none_are_refused_where_they_go_wrong(text: str, cu
 
 
 def test_types_must_be_defined_before_they_occur() -> None:
-    with pytest.raises(ValueError, match="drake.a.x: there is no type 'drake.b' above"):
+    with pytest.raises(ValueError, match=r"drake.a.x: there is no type 'drake.b' above"):
         define_messages(__name__, "struct a { b x; }")
