@@ -139,7 +139,7 @@ class ContactResultsToLcmSystem(LeafSystem):
         message.force_C_W = _floats(F_Ac_W.translational())
         message.moment_C_W = _floats(F_Ac_W.rotational())
         field: Any = surface.tri_e_MN() if surface.is_triangle() else surface.poly_e_MN()
-        mesh = field.mesh()
+        mesh: Any = surface.tri_mesh_W() if surface.is_triangle() else surface.poly_mesh_W()
         if surface.is_triangle():
             message.poly_data = np.insert(mesh.triangle_array(), 0, 3, axis=1).ravel()
         else:
