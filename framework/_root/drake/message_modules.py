@@ -53,7 +53,7 @@ class MessageFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             found = importlib.machinery.PathFinder.find_spec(_ROOT)
             if found is not None and found.origin and not (self.shadows and _is_of_messages(found.origin)):
                 return None
-        elif type(sys.modules.get(_ROOT)) is not MessageModule or fullname not in _modules_below():
+        elif not (fullname.startswith(f"{_ROOT}.{_PREFIX}") and _is_below(fullname.removeprefix(f"{_ROOT}."))):
             return None
         return importlib.machinery.ModuleSpec(fullname, self, origin="merganser", is_package=fullname == _ROOT)
 
@@ -64,8 +64,10 @@ class MessageFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """There is nothing to run: types are looked up when they are asked for."""
 
 
-def _modules_below() -> list[str]:
-    return [f"{_ROOT}.{name}" for name in importlib.import_module(_MESSAGES).__all__]
+def _is_below(name: str) -> bool:
+    """Whether there is a module of this name below `drake`."""
+    is_ours = type(sys.modules.get(_ROOT)) is MessageModule
+    return is_ours and name in importlib.import_module(_MESSAGES).__all__
 
 
 def _is_of_messages(origin: str) -> bool:

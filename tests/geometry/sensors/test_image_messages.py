@@ -123,7 +123,7 @@ def test_pictures_in_files_are_read() -> None:
         ({"channel_type": lcmt_image.CHANNEL_TYPE_FLOAT32}, "channels are of type"),
         ({"compression_method": 77}, "method of compression is 77"),
         ({"compression_method": lcmt_image.COMPRESSION_METHOD_ZLIB}, "cannot be decompressed"),
-        ({"compression_method": lcmt_image.COMPRESSION_METHOD_ZLIB, "data": zlib.compress(bytes(9))}, "9 where|9 bytes"),
+        ({"compression_method": lcmt_image.COMPRESSION_METHOD_ZLIB, "data": zlib.compress(bytes(9))}, "9 bytes"),
         (
             {"compression_method": lcmt_image.COMPRESSION_METHOD_ZLIB, "data": zlib.compress(bytes(10_000_000))},
             "pixels are more bytes",
@@ -140,4 +140,4 @@ def test_images_that_do_not_fit_together_are_left_out(
     assert found.data.shape == (2, 4, 4)  # the one that fits
     (record,) = caplog.records
     assert "image 1 of the message" in record.getMessage()
-    assert any(part in record.getMessage() for part in text.split("|"))
+    assert text in record.getMessage()
