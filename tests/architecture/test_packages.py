@@ -178,6 +178,8 @@ def test_every_package_has_a_readme():
         ("merganser.framework", {"numba", "scipy", "matplotlib", "lxml"}),
         ("merganser.analysis", {"numba", "scipy", "matplotlib", "lxml"}),
         ("merganser.geometry", {"numba", "scipy", "matplotlib", "trimesh", "merganser.geometry.visualizers"}),
+        ("merganser.multibody.plant", {"merganser.framework.lcm"}),
+        ("merganser.framework.lcm", {"lcm", "numba", "scipy", "merganser.framework.lcm.messages.viewers"}),
         ("merganser.geometry.visualizers", {"numba", "scipy", "trimesh", "tornado", "umsgpack", "asyncio", "zipfile"}),
         ("merganser.multibody.plant", {"numba", "llvmlite", "scipy", "matplotlib", "networkx", "sympy", "lxml"}),
         ("merganser.all", {"numba", "llvmlite", "scipy", "matplotlib", "networkx", "sympy", "rich", "trimesh"}),
