@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-import weakref
 from typing import Any
 
 from merganser.framework.core.context import Context
@@ -67,8 +66,7 @@ class LcmSubscriberSystem(LeafSystem):
         self._channel, self._serializer = channel, serializer
         self._timeout = float(wait_for_message_on_initialization_timeout)
         self._lcm = interface_of(lcm, "LcmSubscriberSystem")
-        self._mailbox = Mailbox()
-        weakref.finalize(self, self._lcm._subscribe_to(channel, self._mailbox.deliver))
+        self._mailbox = Mailbox(self._lcm, channel)
         self.DeclareAbstractState(serializer.CreateDefaultValue())
         self.DeclareAbstractState(Value(0))
         self.DeclareStateOutputPort(kUseDefaultName, AbstractStateIndex(_MESSAGE))

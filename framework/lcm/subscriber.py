@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from typing import Any
 
 from merganser.framework.core.events import Bell
@@ -46,17 +47,28 @@ class Subscriber:
 class Mailbox:
     """The last message that has come on a channel, as bytes; one thread may bring it and others read it.
 
+    It is subscribed to the channel as long as it lives.
+
+    Args:
+        lcm: the DrakeLcm whose `HandleSubscriptions` hands on the messages.
+        channel: its name.
+
     Attributes:
         bell: rung at each message.
     """
 
-    def __init__(self) -> None:
+    _never_changes = True  # copies of a system share it
+
+    def __init__(self, lcm: DrakeLcm, channel: str) -> None:
         self.bell = Bell()
         self._data: bytes | None = None
         self._count = 0
         self._has_come = threading.Condition()
+        deliver = weakref.WeakMethod(self._deliver)
+        end = lcm._subscribe_to(channel, lambda data: _call(deliver, data))
+        weakref.finalize(self, end).atexit = False
 
-    def deliver(self, data: bytes) -> None:
+    def _deliver(self, data: bytes) -> None:
         """Puts a message in place of the last one."""
         with self._has_come:
             self._data = data
@@ -88,3 +100,10 @@ class Mailbox:
         """
         with self._has_come:
             self._has_come.wait_for(lambda: self._count > count, timeout)
+
+
+def _call(method: weakref.WeakMethod[Any], data: bytes) -> None:
+    """Calls a method, unless its object is gone."""
+    function = method()
+    if function is not None:
+        function(data)

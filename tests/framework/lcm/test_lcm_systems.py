@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import gc
 import threading
 from typing import Any
 
@@ -245,6 +247,30 @@ def test_sender_and_receiver_are_not_converted_to_other_scalars() -> None:
     lcm = DrakeLcm("memq://")
     for system in (LcmSubscriberSystem.Make("A", lcmt_scope, lcm), LcmInterfaceSystem(lcm)):
         assert system.ToAutoDiffXdMaybe() is None
+
+
+@pytest.mark.parametrize("copied", [lambda diagram: diagram.Clone(), copy.deepcopy])
+def test_copies_receive_what_the_first_one_does_and_outlive_it(copied: Any) -> None:
+    lcm, builder = DrakeLcm("memq://"), DiagramBuilder()
+    builder.AddSystem(LcmInterfaceSystem(lcm))
+    builder.ExportOutput(builder.AddSystem(LcmSubscriberSystem.Make("A", lcmt_scope, lcm)).get_output_port())
+    first = builder.Build()
+    second = copied(first)
+    lcm.Publish("A", scope(1.0).encode())
+    simulators = [Simulator(first), Simulator(second)]
+    for simulator in simulators:
+        simulator.AdvanceTo(0.1)
+        assert simulator.get_system().get_output_port().Eval(simulator.get_context()).value == (1.0,)
+    last = simulators[1]
+    del first, builder, simulators, simulator
+    gc.collect()
+    lcm.Publish("A", scope(2.0).encode())
+    last.AdvanceTo(0.2)
+    assert second.get_output_port().Eval(last.get_context()).value == (2.0,)
+    del second, last
+    gc.collect()
+    lcm.Publish("A", scope(3.0).encode())
+    assert lcm.HandleSubscriptions(0) == 0
 
 
 # ---------------------------------------------------------------------- buses
