@@ -32,7 +32,7 @@ class ArrivalWatch:
 
     Attributes:
         bells: for each event the address of a bell's cell, and the number there when it was last asked, shape [n, 2].
-        are_unannounced: whether things may come without a ring, so that one has to ask at each step.
+        are_unannounced: whether some of them may come without a ring.
     """
 
     def __init__(self, events: Sequence[tuple[LeafContext, DeclaredEvent]]) -> None:

@@ -54,7 +54,8 @@ class EventSchedule:
     Attributes:
         initialization: events of the initialization of a simulation, its publish events apart.
         per_step: events that happen in every step.
-        arrivals: looks for what comes from outside.
+        arrivals: looks for what comes from outside; None if nothing does.
+        must_ask: whether things may come from outside without a ring, so that one has to ask at each step.
     """
 
     def __init__(self, system: System, context: Context) -> None:
@@ -69,10 +70,18 @@ class EventSchedule:
         self.initialization = _by_kind([i for i in self._ordered if i[1].trigger is TriggerType.kInitialization])
         self.per_step = self.step_events(0)
         self._next = math.nan, self.per_step  # the answer to the last question
-        self.arrivals = ArrivalWatch([item for item in self._ordered if item[1].arrivals is not None])
+        coming = [item for item in self._ordered if item[1].arrivals is not None]
+        self.arrivals = ArrivalWatch(coming) if coming else None
+        self.must_ask = self.arrivals is not None and self.arrivals.are_unannounced
 
-    def next_timed(self, time: float) -> tuple[float, SimultaneousEvents]:
-        """The time of the next periodic events after `time` (infinity: there are none), and all that is due then."""
+    def next_due(self, time: float) -> tuple[float, SimultaneousEvents]:
+        """The time of the next periodic events after `time` (infinity: there are none), and all that is due then.
+
+        What has come from outside by now is taken in; it is due at `time` itself, with the per-step events.
+        """
+        come = self.arrivals.take_in() if self.arrivals is not None else None
+        if come:
+            return time, self.step_events(self.with_others(0, come))
         if self._asked_at <= time < self._next[0]:
             self._asked_at = time
             return self._next
@@ -159,11 +168,6 @@ class EventSchedule:
         clocks = self.clocks_of(events)
         assert clocks is not None
         return self.step_events(self.with_others(clocks, others))
-
-    def next_due(self, time: float) -> tuple[float, SimultaneousEvents]:
-        """As `next_timed`; but what has come from outside by now is due at `time` itself, with the per-step events."""
-        come = self.arrivals.take_in() if self.arrivals.bells.size else None
-        return (time, self.step_events(self.with_others(0, come))) if come else self.next_timed(time)
 
     def _select(self, clocks: int, triggers: set[TriggerType]) -> SimultaneousEvents:
         if not self._ordered:

@@ -429,7 +429,7 @@ class Simulator:
     ) -> bool:
         """Advances as far as the plan gets; returns whether that is the end, otherwise Python takes the next step."""
         must_look = self._monitor is not None or self._publishes_every_step or self._target_rate > 0.0
-        must_look |= self._schedule.arrivals.are_unannounced
+        must_look |= self._schedule.must_ask
         while True:
             if self._target_rate > 0.0:
                 self._wait(self._time())

@@ -51,7 +51,7 @@ def make_plan(
         integrator: advances it.
         is_watched: whether there may be witness functions.
     """
-    most_clocks = _MOST_WATCHED_CLOCKS if is_watched or schedule.arrivals.bells.size else _MOST_CLOCKS
+    most_clocks = _MOST_WATCHED_CLOCKS if is_watched or schedule.arrivals is not None else _MOST_CLOCKS
     if context.store.flat.dtype != np.float64 or schedule.num_clocks() > most_clocks:
         return None
     if context.num_continuous_states() and integrator._compiled_steps() is None:
@@ -123,8 +123,9 @@ class Plan:
         i = self._integers
         i[f.REALS], i[f.VALUES] = address_of_array(self._reals), address_of_array(self._store.flat)
         i[f.CLOCKS], i[f.NUM_CLOCKS] = address_of_array(self._clocks), self._schedule.num_clocks()
-        bells = self._schedule.arrivals.bells
-        i[f.BELLS], i[f.NUM_BELLS] = address_of_array(bells), len(bells)
+        if self._schedule.arrivals is not None:
+            bells = self._schedule.arrivals.bells
+            i[f.BELLS], i[f.NUM_BELLS] = address_of_array(bells), len(bells)
         i[f.STEP] = address_of_array(self._integrator._integer_array)
         i[f.TAKE_STEP] = STEPS.address()
         self._evaluate = kernel_address(evaluate, self._place)
@@ -284,7 +285,8 @@ class Plan:
         s[sf.CHANGING], s[sf.HAS_MOVED] = self._changing, 0
         forget_strikes(self._clocks, self._schedule.num_clocks())
         self.note_what_is_known()
-        self._schedule.arrivals.look()
+        if self._schedule.arrivals is not None:
+            self._schedule.arrivals.look()
         self._is_running = True
 
     def _begin_slice(self) -> None:

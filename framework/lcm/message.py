@@ -56,7 +56,7 @@ class Message:
             ValueError: they are no message of this type, or damaged.
         """
         if not hasattr(data, "read"):
-            reader = Reader(bytes(memoryview(data)))
+            reader = Reader(data if type(data) is bytes else bytes(memoryview(data)))
         else:
             reader, start = Reader(data.read()), data.tell()
         found = reader.data[: _FINGERPRINT.size]

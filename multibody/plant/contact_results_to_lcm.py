@@ -109,11 +109,11 @@ class ContactResultsToLcmSystem(LeafSystem):
             self._point_message(results.point_pair_contact_info(i), message.timestamp)
             for i in range(results.num_point_pair_contacts())
         ]
-        message.num_hydroelastic_contacts = results.num_hydroelastic_contacts()
+        infos = [results.hydroelastic_contact_info(i) for i in range(results.num_hydroelastic_contacts())]
         message.hydroelastic_contacts = [
-            self._surface_message(results.hydroelastic_contact_info(i))
-            for i in range(results.num_hydroelastic_contacts())
+            self._surface_message(info) for info in infos if info.contact_surface().num_faces()
         ]
+        message.num_hydroelastic_contacts = len(message.hydroelastic_contacts)
         output.set_value(message)
 
     def _point_message(self, info: PointPairContactInfo, timestamp: int) -> Any:
