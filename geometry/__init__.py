@@ -262,8 +262,9 @@ def __getattr__(name: str) -> Any:
         return value
     if name in __all__:
         viewers = importlib.import_module("merganser.geometry.visualizers")
-        globals().update((each, getattr(viewers, each)) for each in viewers.__all__)
-        return globals()[name]
+        globals().update((each, value) for each, value in vars(viewers).items() if each in viewers.__all__)
+        value = globals()[name] = getattr(viewers, name)
+        return value
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from merganser.framework import Context, DiagramBuilder, InputPort, LeafSystem, OutputPort, Value
 from merganser.framework.core.scalars import cast_array
+from merganser.framework.core.templates import SystemTemplate
 from merganser.framework.lcm.drake_lcm import DrakeLcm, DrakeLcmInterface, interface_of
 from merganser.framework.lcm.messages.viewers import lcmt_viewer_link_data
 from merganser.geometry.geometry_version import GeometryVersion
@@ -19,9 +20,10 @@ from merganser.geometry.query_object import QueryObject
 from merganser.geometry.roles import Role
 from merganser.geometry.scene_graph import SceneGraph
 from merganser.geometry.visualizers.params import DrakeVisualizerParams
+from merganser.geometry.visualizers.scalar_templates import float_and_derivatives
 from merganser.geometry.visualizers.viewer_messages import draw_message, load_message, moving_frames
 
-__all__ = ["DrakeVisualizer"]
+__all__ = ["DrakeVisualizer", "DrakeVisualizer_"]
 
 _SUFFIXES = {Role.kIllustration: "_ILLUSTRATION", Role.kProximity: "_PROXIMITY", Role.kPerception: "_PERCEPTION"}
 
@@ -173,6 +175,9 @@ class DrakeVisualizer(LeafSystem):
             self._layout = poses.layout
             self._rows = np.array([poses.layout.frame_rows[frame_id] for frame_id in self._frames])
         return cast_array(poses.X_WF[self._rows], float)
+
+
+DrakeVisualizer_ = SystemTemplate(DrakeVisualizer, float_and_derivatives)
 
 
 def _suffix(params: DrakeVisualizerParams) -> str:

@@ -179,6 +179,7 @@ def test_every_package_has_a_readme():
         ("merganser.analysis", {"numba", "scipy", "matplotlib", "lxml"}),
         ("merganser.geometry", {"numba", "scipy", "matplotlib", "trimesh", "merganser.geometry.visualizers"}),
         ("merganser.multibody.plant", {"merganser.framework.lcm"}),
+        ("merganser.geometry.visualizers", {"merganser.framework.lcm"}),
         ("merganser.framework.lcm", {"lcm", "numba", "scipy", "merganser.framework.lcm.messages.viewers"}),
         ("merganser.geometry.visualizers", {"numba", "scipy", "trimesh", "tornado", "umsgpack", "asyncio", "zipfile"}),
         ("merganser.multibody.plant", {"numba", "llvmlite", "scipy", "matplotlib", "networkx", "sympy", "lxml"}),
