@@ -7,6 +7,7 @@ import math
 import operator
 from typing import TYPE_CHECKING, NoReturn
 
+from merganser.analysis.arrivals import ArrivalWatch
 from merganser.analysis.integrators.step_size import RESOLUTION
 from merganser.analysis.plan.clocks import clocks_at, forget_strikes, make_clocks, strike_after
 from merganser.framework import Context, System, TriggerType
@@ -27,6 +28,7 @@ _RANKS = {
     TriggerType.kInitialization: 0,
     TriggerType.kPerStep: 1,
     TriggerType.kPeriodic: 2,
+    TriggerType.kTimed: 2,
     TriggerType.kWitness: 3,
 }
 
@@ -52,6 +54,8 @@ class EventSchedule:
     Attributes:
         initialization: events of the initialization of a simulation, its publish events apart.
         per_step: events that happen in every step.
+        arrivals: looks for what comes from outside; None if nothing does.
+        must_ask: whether things may come from outside without a ring, so that one has to ask at each step.
     """
 
     def __init__(self, system: System, context: Context) -> None:
@@ -62,13 +66,22 @@ class EventSchedule:
         self._clocks = make_clocks(self._periods)
         self._asked_at = math.nan
         self._of_clocks: dict[int, SimultaneousEvents] = {}  # see `step_events`
-        self._of_witnesses: dict[tuple[int, ...], int] = {}
+        self._of_others: dict[tuple[int, ...], int] = {}
         self.initialization = _by_kind([i for i in self._ordered if i[1].trigger is TriggerType.kInitialization])
         self.per_step = self.step_events(0)
         self._next = math.nan, self.per_step  # the answer to the last question
+        coming = [item for item in self._ordered if item[1].arrivals is not None]
+        self.arrivals = ArrivalWatch(coming) if coming else None
+        self.must_ask = self.arrivals is not None and self.arrivals.are_unannounced
 
-    def next_timed(self, time: float) -> tuple[float, SimultaneousEvents]:
-        """The time of the next periodic events after `time` (infinity: there are none), and all that is due then."""
+    def next_due(self, time: float) -> tuple[float, SimultaneousEvents]:
+        """The time of the next periodic events after `time` (infinity: there are none), and all that is due then.
+
+        What has come from outside by now is taken in; it is due at `time` itself, with the per-step events.
+        """
+        come = self.arrivals.take_in() if self.arrivals is not None else None
+        if come:
+            return time, self.step_events(self.with_others(0, come))
         if self._asked_at <= time < self._next[0]:
             self._asked_at = time
             return self._next
@@ -124,7 +137,7 @@ class EventSchedule:
         """The per-step events together with other events that are due.
 
         Args:
-            clocks: the bits of the clocks that strike, or a number from `with_witnessed`.
+            clocks: the bits of the clocks that strike, or a number from `with_others`.
         """
         events = self._of_clocks.get(clocks)
         if events is None:
@@ -136,25 +149,25 @@ class EventSchedule:
         triggers = {TriggerType.kInitialization} if with_initialization else set()
         return self._select(clocks, triggers | {TriggerType.kPerStep}).publish
 
-    def with_witnessed(self, clocks: int, witnessed: EventList) -> int:
-        """A number for the events of clocks, given by their bits, and of witness functions that have triggered."""
-        if not witnessed:
+    def with_others(self, clocks: int, others: EventList) -> int:
+        """A number for the events of clocks, given by their bits, and others: of witness functions, or arrivals."""
+        if not others:
             return clocks
-        key = (clocks, *(id(part) for item in witnessed for part in item))
-        number = self._of_witnesses.get(key)
+        key = (clocks, *(id(part) for item in others for part in item))
+        number = self._of_others.get(key)
         if number is None:
-            number = (len(self._of_witnesses) + 1) << len(self._periods)  # more than any bits of clocks
+            number = (len(self._of_others) + 1) << len(self._periods)  # more than any bits of clocks
             events = self.step_events(clocks)
-            together = [*events.unrestricted, *events.discrete, *events.publish, *witnessed]
+            together = [*events.unrestricted, *events.discrete, *events.publish, *others]
             self._of_clocks[number] = _by_kind(_in_order(together))
-            self._of_witnesses[key] = number
+            self._of_others[key] = number
         return number
 
-    def step_events_with(self, events: SimultaneousEvents, witnessed: EventList) -> SimultaneousEvents:
+    def step_events_with(self, events: SimultaneousEvents, others: EventList) -> SimultaneousEvents:
         """Events that have come from `step_events`, together with those of witness functions that have triggered."""
         clocks = self.clocks_of(events)
         assert clocks is not None
-        return self.step_events(self.with_witnessed(clocks, witnessed))
+        return self.step_events(self.with_others(clocks, others))
 
     def _select(self, clocks: int, triggers: set[TriggerType]) -> SimultaneousEvents:
         if not self._ordered:

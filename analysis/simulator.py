@@ -52,7 +52,7 @@ class Simulator:
 
     1. unrestricted updates, then discrete updates that are due at t: they take the state from x-(t) to x+(t);
     2. continuous time passes until the next event or as far as the integrator gets, to t', or until a witness
-       function triggers in between; its event is then due at t';
+       function triggers in between, whose event is due at t'; where messages have come, t' = t, and theirs are due;
     3. publish events that are due at t' see x-(t'), before any update at t'.
 
     Updates due at the boundary time of `AdvanceTo` wait for the next advance. `Initialize` carries out the
@@ -394,9 +394,9 @@ class Simulator:
             if plan is not None and rest == 0:
                 if self._advance_by_plan(plan, boundary_time, status, progress):
                     return
-                time = self._time()
+                before, time = time, self._time()
                 # Where Python has to take one step after the other, the plan is asked ever less often.
-                next_rest = min(2 * next_rest, _LONGEST_REST) if plan.num_steps == 0 else 1
+                next_rest = min(2 * next_rest, _LONGEST_REST) if time == before else 1
                 rest = next_rest
             rest -= 1 if rest else 0
             time = self._advance_one_step(time, boundary_time, status)
@@ -429,6 +429,7 @@ class Simulator:
     ) -> bool:
         """Advances as far as the plan gets; returns whether that is the end, otherwise Python takes the next step."""
         must_look = self._monitor is not None or self._publishes_every_step or self._target_rate > 0.0
+        must_look |= self._schedule.must_ask
         while True:
             if self._target_rate > 0.0:
                 self._wait(self._time())
@@ -488,7 +489,7 @@ class Simulator:
             due.pending = NOTHING
             if due.journal:
                 due.journal.clear()
-        self._next_timed = self._schedule.next_timed(time)
+        self._next_timed = self._schedule.next_due(time)
         target = min(self._next_timed[0], boundary_time)
         watch, store = self._watch, self._store
         if watch is not None:
@@ -514,8 +515,7 @@ class Simulator:
         """What the user has asked for after every step."""
         if self._publishes_every_step:
             self._force_publish()
-        if self._monitor is not None:
-            self._consult_monitor(status)
+        self._consult_monitor(status)
 
     def _note_step(self, time: float) -> None:
         """Counts a step that has ended at `time`, and makes the events there pending."""

@@ -126,6 +126,9 @@ if TYPE_CHECKING:
     )
     from merganser.geometry.visualizers import (
         ConnectPlanarSceneGraphVisualizer,
+        DrakeVisualizer,
+        DrakeVisualizer_,
+        DrakeVisualizerParams,
         Meshcat,
         MeshcatAnimation,
         MeshcatParams,
@@ -170,6 +173,9 @@ __all__ = [
     "DefaultProximityProperties",
     "DepthRange",
     "DepthRenderCamera",
+    "DrakeVisualizer",
+    "DrakeVisualizerParams",
+    "DrakeVisualizer_",
     "Ellipsoid",
     "EnvironmentMap",
     "EquirectangularMap",
@@ -284,8 +290,9 @@ def __getattr__(name: str) -> Any:
         return value
     if name in __all__:
         viewers = importlib.import_module("merganser.geometry.visualizers")
-        globals().update((each, getattr(viewers, each)) for each in viewers.__all__)
-        return globals()[name]
+        globals().update((each, value) for each, value in vars(viewers).items() if each in viewers.__all__)
+        value = globals()[name] = getattr(viewers, name)
+        return value
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 

@@ -179,7 +179,7 @@ class WatchedStep:
         due = fields[f.DUE] if time >= plan.reals[f.NEXT_TIME] else 0
         next_time = plan.reals[f.NEXT_TIME]
         if watch.triggered:
-            due, next_time = schedule.with_witnessed(due, watch.triggered_events()), time
+            due, next_time = schedule.with_others(due, watch.triggered_events()), time
         must_stop = fields[f.MUST_STOP] or watch.is_accumulating()
         # No signal is looked at between these.
         fields[f.DUE], plan.reals[f.NEXT_TIME], fields[f.MUST_STOP] = due, next_time, must_stop

@@ -54,6 +54,7 @@ ALL_END = next(_number)
 STAGE_BEGIN = next(_number)  # those that depend on time or continuous state
 STAGE_END = next(_number)
 NUM_CLOCKS = next(_number)
+NUM_BELLS = next(_number)
 # Addresses of arrays:
 REALS = next(_number)  # the fields of floats
 VALUES = next(_number)  # the flat array of the Context: time, continuous state, its derivatives, ...
@@ -63,6 +64,7 @@ GROUPS = next(_number)  # shape [number of groups, GROUP_SIZE]
 PLACES_OF_GROUPS = next(_number)  # where a group is found by its clocks: its number + 1 or 0, see group_place()
 LAST_PLACE = next(_number)  # the last index there, a power of 2 minus 1
 CLOCKS = next(_number)  # see clocks.py
+BELLS = next(_number)  # see ArrivalWatch
 WATCH = next(_number)  # when to look for signals, see below
 LOOK = next(_number)  # functions of Python: looks for signals and shows progress
 ADD_GROUP = next(_number)  # adds the group of the clocks in DUE

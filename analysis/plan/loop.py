@@ -226,6 +226,8 @@ def _find_group(i: Any, due: int) -> int:
 @device
 def _pass_time(i: Any, r: Any, values: Any) -> int:
     """Lets time pass until the next event, until the boundary time, or as far as one step of the integrator gets."""
+    if _has_rung(i):
+        return f.PYTHON_STEP
     time = values[0]
     r[f.NEXT_TIME], i[f.DUE] = strike_after(doubles_at(i[f.CLOCKS]), i[f.NUM_CLOCKS], time)
     if math.isnan(r[f.NEXT_TIME]):
@@ -244,6 +246,16 @@ def _pass_time(i: Any, r: Any, values: Any) -> int:
     if outcome not in (SUCCEEDED, RAISED, sf.TOO_FINE):  # what has been computed for an exception counts
         _forget_step(integers_at(i[f.STEP]), values)
     return outcome if outcome in (SUCCEEDED, RAISED, AGAIN) else f.PYTHON_STEP
+
+
+@device
+def _has_rung(i: Any) -> bool:
+    """Whether something has come from outside since Python last took in what had."""
+    bells, num_rung = integers_at(i[f.BELLS]), 0
+    for k in range(i[f.NUM_BELLS]):
+        if integers_at(bells[2 * k])[0] != bells[2 * k + 1]:
+            num_rung += 1
+    return num_rung > 0
 
 
 @device

@@ -36,7 +36,7 @@ __all__ = ["Plan", "make_plan"]
 _PLENTY = 1 << 62
 _CALLS_BETWEEN_LOOKS = 256  # how often it is asked whether what was not worth while to compile has become so
 _MOST_CLOCKS = 60  # they are bits of an integer
-_MOST_WATCHED_CLOCKS = 31  # the other bits tell which witness functions have triggered
+_MOST_WATCHED_CLOCKS = 31  # the other bits tell which witness functions have triggered, and what has come
 _OUT_OF_DATE = -1  # no version of what is known about dependencies
 
 
@@ -51,7 +51,7 @@ def make_plan(
         integrator: advances it.
         is_watched: whether there may be witness functions.
     """
-    most_clocks = _MOST_WATCHED_CLOCKS if is_watched else _MOST_CLOCKS
+    most_clocks = _MOST_WATCHED_CLOCKS if is_watched or schedule.arrivals is not None else _MOST_CLOCKS
     if context.store.flat.dtype != np.float64 or schedule.num_clocks() > most_clocks:
         return None
     if context.num_continuous_states() and integrator._compiled_steps() is None:
@@ -123,6 +123,9 @@ class Plan:
         i = self._integers
         i[f.REALS], i[f.VALUES] = address_of_array(self._reals), address_of_array(self._store.flat)
         i[f.CLOCKS], i[f.NUM_CLOCKS] = address_of_array(self._clocks), self._schedule.num_clocks()
+        if self._schedule.arrivals is not None:
+            bells = self._schedule.arrivals.bells
+            i[f.BELLS], i[f.NUM_BELLS] = address_of_array(bells), len(bells)
         i[f.STEP] = address_of_array(self._integrator._integer_array)
         i[f.TAKE_STEP] = STEPS.address()
         self._evaluate = kernel_address(evaluate, self._place)
@@ -282,6 +285,8 @@ class Plan:
         s[sf.CHANGING], s[sf.HAS_MOVED] = self._changing, 0
         forget_strikes(self._clocks, self._schedule.num_clocks())
         self.note_what_is_known()
+        if self._schedule.arrivals is not None:
+            self._schedule.arrivals.look()
         self._is_running = True
 
     def _begin_slice(self) -> None:

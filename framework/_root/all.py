@@ -15,6 +15,7 @@ from merganser.analysis.estimators import *  # noqa: F403
 from merganser.examples import *  # noqa: F403
 from merganser.framework import *  # noqa: F403
 from merganser.framework.autodiff import *  # noqa: F403
+from merganser.framework.lcm import *  # noqa: F403
 from merganser.framework.math import *  # noqa: F403
 from merganser.framework.primitives import *  # noqa: F403
 from merganser.framework.schema import *  # noqa: F403

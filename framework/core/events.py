@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import enum
 import functools
+import itertools
 import operator
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = [
     "DID_ITS_WORK",
     "DID_NOTHING",
+    "Arrivals",
+    "Bell",
     "DeclaredEvent",
     "Demand",
     "DiscreteUpdateEvent",
@@ -253,6 +256,40 @@ class Demand:
             self.cell[0] = 0
 
 
+class Bell:
+    """Rung when something has come in from outside of a simulation; may be used from any thread.
+
+    Attributes:
+        cell: another number after each ring; read by compiled code, shape [1].
+    """
+
+    _never_changes = True  # copies of a system share it
+
+    def __init__(self) -> None:
+        self.cell = np.zeros(1, dtype=np.int64)
+        self._numbers = itertools.count(1)
+
+    def ring(self) -> None:
+        """Lets simulations know."""
+        # Two threads never write the same number, so that one who has seen the other's sees this one, too.
+        self.cell[0] = next(self._numbers)
+
+
+@dataclasses.dataclass(frozen=True)
+class Arrivals:
+    """What may come to a system from outside of a simulation, such as messages: it is asked between two steps.
+
+    Attributes:
+        has_come: called as has_come(context): whether there is something; changes nothing.
+        take_in: called as take_in(context): takes it in; whether the event is to happen now.
+        bell: rung when there may be something; None if things come unannounced, and it is to be asked at each step.
+    """
+
+    has_come: Callable[[Any], bool]
+    take_in: Callable[[Any], bool]
+    bell: Bell | None
+
+
 @dataclasses.dataclass(frozen=True)
 class DeclaredEvent:
     """An event as a leaf system has declared it.
@@ -260,7 +297,7 @@ class DeclaredEvent:
     `handler` is called as handler(context) for publish events, handler(context, discrete_values) for discrete
     updates and handler(context, state) for unrestricted updates. `period` and `offset` are those of periodic events.
     `native` is an operation that does the same, if there is one. `demand` tells whether a publish event is wanted at
-    the moment, None if it always is.
+    the moment, None if it always is. `arrivals` are what an event with the trigger kTimed waits for.
     """
 
     kind: EventKind
@@ -270,3 +307,4 @@ class DeclaredEvent:
     offset: float = 0.0
     native: NativeCode | ContextualCode | None = None
     demand: Demand | None = None
+    arrivals: Arrivals | None = None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from merganser.framework.core.cache import CacheEntry
     from merganser.framework.core.context import Context
-    from merganser.framework.core.events import DeclaredEvent, Demand, TriggerType
+    from merganser.framework.core.events import Arrivals, DeclaredEvent, Demand, EventKind, TriggerType
     from merganser.framework.core.indices import DependencyTicket, UseDefaultName
     from merganser.framework.core.leaf_context import LeafContext
     from merganser.framework.core.leaf_system import LeafSystem
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "active_witnesses",
     "cache_entries",
+    "declare_arrivals",
     "declare_derivatives",
     "declare_storage",
     "declare_vector_entry",
@@ -201,3 +202,17 @@ def use_native_event(system: LeafSystem, code: NativeCode | ContextualCode) -> N
 def publish_on_demand(system: LeafSystem, demand: Demand) -> None:
     """Says that the publish event that was declared last need not happen each time, see Demand."""
     system._publish_on_demand(demand)
+
+
+def declare_arrivals(system: LeafSystem, kind: EventKind, handler: Callable[..., Any], arrivals: Arrivals) -> None:
+    """Declares an event that happens between two steps of a simulation when something has come from outside.
+
+    It comes after the updates that are due then, at the same time; what it updates is there when time goes on.
+
+    Args:
+        system: to which things come.
+        kind: of the event.
+        handler: see DeclaredEvent.
+        arrivals: tells when it happens.
+    """
+    system._declare_arrivals(kind, handler, arrivals)

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from merganser.framework.core.errors import Where
-from merganser.framework.core.events import Demand, EventKind
+from merganser.framework.core.events import Arrivals, DeclaredEvent, Demand, EventKind, TriggerType
 from merganser.framework.core.native_code import ContextualCode, NativeCode
 from merganser.framework.core.native_function import (
     BoundNativeFunction,
@@ -101,6 +101,10 @@ class NativeDeclarations:
         """Says that the publish event declared last need not happen each time."""
         *earlier, last = self._sys_events
         self._sys_events = (*earlier, dataclasses.replace(last, demand=demand))
+
+    def _declare_arrivals(self: Any, kind: EventKind, handler: Any, arrivals: Arrivals) -> None:
+        """Declares an event that happens when something has come from outside."""
+        self._sys_events += (DeclaredEvent(kind, TriggerType.kTimed, handler, arrivals=arrivals),)
 
     def _new_parameter_name(self: Any, name: str | None, index: int) -> str:
         if name is None:

@@ -54,8 +54,13 @@ class ContactSurface:
     ) -> None:
         self._ids = ids
         self._representation = representation
-        corners, self._numbers, owners = faces
-        self._corners, self._num_corners = _without_repeated_corners(corners, owners[:, 1])
+        corners, numbers, owners = faces
+        corners, counts = _without_repeated_corners(corners, owners[:, 1])
+        self._place: Array = numbers[0, CENTROID : CENTROID + 3]
+        is_face = counts >= 3
+        if not is_face.all():  # others are points or lines, to rounding
+            corners, numbers, counts = corners[is_face], numbers[is_face], counts[is_face]
+        self._corners, self._numbers, self._num_corners = corners, numbers, counts
         self._is_compliant = is_compliant
 
     # ------------------------------------------------------------------ the whole
@@ -104,6 +109,8 @@ class ContactSurface:
                 return self.tri_mesh_W().element_centroid(face_index)
             return np.array(self._face(face_index)[CENTROID : CENTROID + 3])
         areas = self._numbers[:, AREA]
+        if not len(areas):  # it is a point or a line
+            return np.array(self._place)
         return np.asarray(areas @ self._numbers[:, CENTROID : CENTROID + 3] / areas.sum())
 
     # ------------------------------------------------------------------ faces

@@ -1,5 +1,8 @@
 """Sensors that see: cameras as systems, their images, and what is done with these."""
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from merganser.geometry.images import (
     ConvertDepth16UTo32F,
     ConvertDepth32FTo16U,
@@ -28,6 +31,10 @@ from merganser.geometry.sensors.rgbd_sensor_async import RgbdSensorAsync
 from merganser.geometry.sensors.rgbd_sensor_discrete import RgbdSensorDiscrete
 from merganser.geometry.sensors.video_writer import VideoWriter
 
+if TYPE_CHECKING:
+    from merganser.geometry.sensors.image_to_lcm_image_array import ImageToLcmImageArrayT
+    from merganser.geometry.sensors.lcm_image_array_to_images import LcmImageArrayToImages
+
 __all__ = [
     "CameraInfo",
     "ColorizeDepthImage",
@@ -46,8 +53,10 @@ __all__ = [
     "ImageLabel16I",
     "ImageRgb8U",
     "ImageRgba8U",
+    "ImageToLcmImageArrayT",
     "ImageTraits",
     "ImageWriter",
+    "LcmImageArrayToImages",
     "PixelFormat",
     "PixelScalar",
     "PixelType",
@@ -56,3 +65,20 @@ __all__ = [
     "RgbdSensorDiscrete",
     "VideoWriter",
 ]
+
+# Imported when they are first asked for: most programs send no images.
+_OF_MESSAGES = {
+    "ImageToLcmImageArrayT": "image_to_lcm_image_array",
+    "LcmImageArrayToImages": "lcm_image_array_to_images",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _OF_MESSAGES:
+        value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_OF_MESSAGES[name]}"), name)
+        return value
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -10,6 +10,7 @@ from merganser.geometry.rgba import Rgba
 from merganser.geometry.roles import Role
 
 __all__ = [
+    "DrakeVisualizerParams",
     "Gamepad",
     "MeshcatParams",
     "MeshcatVisualizerParams",
@@ -161,3 +162,23 @@ class MeshcatVisualizerParams:
     visible_by_default: bool = True
     show_hydroelastic: bool = False
     include_unspecified_accepting: bool = True
+
+
+@settings
+@dataclass(kw_only=True)
+class DrakeVisualizerParams:
+    """Settings of a DrakeVisualizer.
+
+    Attributes:
+        publish_period: simulated time between two messages [s].
+        role: the role of the geometries that are sent.
+        default_color: of geometries that have none, neither of this role nor of the illustration role.
+        show_hydroelastic: whether geometries of the proximity role are sent as they are in hydroelastic contact.
+        use_role_channel_suffix: whether the role is appended to the names of the channels.
+    """
+
+    publish_period: float = 1 / 64.0
+    role: Role = Role.kIllustration
+    default_color: Rgba = field(default_factory=lambda: Rgba(0.9, 0.9, 0.9, 1.0))
+    show_hydroelastic: bool = False
+    use_role_channel_suffix: bool = False

@@ -9,16 +9,16 @@ from merganser.geometry.visualizers.meshcat_point_cloud_visualizer import Meshca
 from merganser.geometry.visualizers.meshcat_pose_sliders import MeshcatPoseSliders
 from merganser.geometry.visualizers.meshcat_visualizer import MeshcatVisualizer
 
-__all__ = ["MeshcatPointCloudVisualizer_", "MeshcatPoseSliders_", "MeshcatVisualizer_"]
+__all__ = ["MeshcatPointCloudVisualizer_", "MeshcatPoseSliders_", "MeshcatVisualizer_", "float_and_derivatives"]
 
 
-def _with_values() -> tuple[type[Any], ...]:
+def float_and_derivatives() -> tuple[type[Any], ...]:
     """The scalars that can be drawn: expressions have no values."""
     from merganser.framework.autodiff import AutoDiffXd
 
     return float, AutoDiffXd
 
 
-MeshcatVisualizer_ = SystemTemplate(MeshcatVisualizer, _with_values)
-MeshcatPointCloudVisualizer_ = SystemTemplate(MeshcatPointCloudVisualizer, _with_values)
-MeshcatPoseSliders_ = SystemTemplate(MeshcatPoseSliders, _with_values)
+MeshcatVisualizer_ = SystemTemplate(MeshcatVisualizer, float_and_derivatives)
+MeshcatPointCloudVisualizer_ = SystemTemplate(MeshcatPointCloudVisualizer, float_and_derivatives)
+MeshcatPoseSliders_ = SystemTemplate(MeshcatPoseSliders, float_and_derivatives)

@@ -1,4 +1,4 @@
-"""Arms and grippers as their drivers show them: see README.md."""
+"""Arms and grippers as their drivers show them, in simulations and as messages: see README.md."""
 
 from merganser.multibody.manipulation.driver_configs import ApplyDriverConfig, ApplyDriverConfigs, ZeroForceDriver
 from merganser.multibody.manipulation.iiwa import (
@@ -11,13 +11,31 @@ from merganser.multibody.manipulation.iiwa import (
     position_enabled,
     torque_enabled,
 )
+from merganser.multibody.manipulation.iiwa_messages import (
+    IiwaCommandReceiver,
+    IiwaCommandSender,
+    IiwaStatusReceiver,
+    IiwaStatusSender,
+)
 from merganser.multibody.manipulation.named_positions import ApplyNamedPositionsAsDefaults
 from merganser.multibody.manipulation.panda import PandaControlMode, kPandaArmNumJoints
+from merganser.multibody.manipulation.panda_messages import (
+    PandaCommandReceiver,
+    PandaCommandSender,
+    PandaStatusReceiver,
+    PandaStatusSender,
+)
 from merganser.multibody.manipulation.schunk_wsg import (
     GetSchunkWsgOpenPosition,
     MakeMultibodyForceToWsgForceSystem,
     MakeMultibodyStateToWsgStateSystem,
     SchunkWsgDriver,
+)
+from merganser.multibody.manipulation.schunk_wsg_messages import (
+    SchunkWsgCommandReceiver,
+    SchunkWsgCommandSender,
+    SchunkWsgStatusReceiver,
+    SchunkWsgStatusSender,
 )
 from merganser.multibody.manipulation.schunk_wsg_position_controller import (
     SchunkWsgPdController,
@@ -31,15 +49,27 @@ __all__ = [
     "ApplyDriverConfigs",
     "ApplyNamedPositionsAsDefaults",
     "GetSchunkWsgOpenPosition",
+    "IiwaCommandReceiver",
+    "IiwaCommandSender",
     "IiwaControlMode",
     "IiwaDriver",
+    "IiwaStatusReceiver",
+    "IiwaStatusSender",
     "MakeMultibodyForceToWsgForceSystem",
     "MakeMultibodyStateToWsgStateSystem",
+    "PandaCommandReceiver",
+    "PandaCommandSender",
     "PandaControlMode",
+    "PandaStatusReceiver",
+    "PandaStatusSender",
     "ParseIiwaControlMode",
+    "SchunkWsgCommandReceiver",
+    "SchunkWsgCommandSender",
     "SchunkWsgDriver",
     "SchunkWsgPdController",
     "SchunkWsgPositionController",
+    "SchunkWsgStatusReceiver",
+    "SchunkWsgStatusSender",
     "SchunkWsgTrajectoryGenerator",
     "SimIiwaDriver",
     "ZeroForceDriver",

@@ -1,5 +1,8 @@
 """MultibodyPlant and what belongs to it: the names of pydrake.multibody.plant."""
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from merganser.multibody.plant.add_multibody_plant import (
     AddMultibodyPlantSceneGraph,
     AddMultibodyPlantSceneGraphResult,
@@ -39,6 +42,12 @@ from merganser.multibody.plant.wing import Wing
 from merganser.multibody.tree import BaseBodyJointType
 from merganser.multibody.tree.constraints import DistanceConstraintParams
 
+if TYPE_CHECKING:
+    from merganser.multibody.plant.contact_results_to_lcm import (
+        ConnectContactResultsToDrakeVisualizer,
+        ContactResultsToLcmSystem,
+    )
+
 __all__ = [
     "AddMultibodyPlant",
     "AddMultibodyPlantSceneGraph",
@@ -46,8 +55,10 @@ __all__ = [
     "ApplyMultibodyPlantConfig",
     "BaseBodyJointType",
     "CalcContactFrictionFromSurfaceProperties",
+    "ConnectContactResultsToDrakeVisualizer",
     "ContactModel",
     "ContactResults",
+    "ContactResultsToLcmSystem",
     "ContactResults_",
     "CoulombFriction",
     "CoulombFriction_",
@@ -73,3 +84,14 @@ __all__ = [
     "Wing_",
     "plot_topology",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("ConnectContactResultsToDrakeVisualizer", "ContactResultsToLcmSystem"):  # most programs send nothing
+        value = globals()[name] = getattr(importlib.import_module(f"{__name__}.contact_results_to_lcm"), name)
+        return value
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -36,18 +36,22 @@ def ApplyCameraConfig(
 ) -> None:
     """Adds a camera to a diagram: an RgbdSensor named `rgbd_sensor_<name>`, and its renderer.
 
-    The sensor is an RgbdSensorAsync if images are given with a delay. Nothing is added if no images are wanted. Images
-    are not sent by LCM.
+    The sensor is an RgbdSensorAsync if images are given with a delay. Nothing is added if no images are wanted.
+
+    If there are `lcm_buses` or `lcm`, images are made `config.fps` times a second and sent as an lcmt_image_array, on
+    the channel DRAKE_RGBD_CAMERA_IMAGES_<name>, unless the bus leads nowhere (`LcmBuses.kLcmUrlMemqNull`). Without
+    both, other than pydrake's, none are sent.
 
     Args:
         config: the camera.
         builder: of the diagram.
-        lcm_buses, lcm: where images would be sent to, if they were.
+        lcm_buses: among which is the one of the name `config.lcm_bus`, which sends the images.
         plant: to which the camera's base frame belongs; by default the system named "plant".
         scene_graph: what the camera sees; by default the system named "scene_graph".
+        lcm: sends the images, in place of those in `lcm_buses`.
 
     Raises:
-        RuntimeError: a value of `config` is out of its range; there is no such frame, plant or scene graph; the
+        RuntimeError: a value of `config` is out of its range; there is no such frame, plant, scene graph or bus; the
             renderer exists already, and is of another type or has other parameters. Nothing is added then.
     """
     color_camera, depth_camera = config.MakeCameras()
@@ -62,6 +66,7 @@ def ApplyCameraConfig(
     name = f"rgbd_sensor_{config.name}"
     if builder.HasSubsystemNamed(name):
         raise RuntimeError(f"ApplyCameraConfig(): there is a system '{name}' already; give the camera another name.")
+    bus = _bus(config, builder, lcm_buses, lcm)
     _require_renderer(config, scene_graph)
     sensor: RgbdSensor | RgbdSensorAsync
     if config.output_delay > 0.0:
@@ -80,6 +85,19 @@ def ApplyCameraConfig(
         sensor = RgbdSensor(parent_id, X_PB, color_camera, depth_camera)
     builder.AddNamedSystem(name, sensor)
     builder.Connect(scene_graph.get_query_output_port(), sensor.query_object_input_port())
+    if bus is not None:
+        from merganser.multibody.sensors.camera_messages import send_images
+
+        send_images(config, builder, sensor, bus)
+
+
+def _bus(config: CameraConfig, builder: DiagramBuilder, lcm_buses: Any, lcm: Any) -> Any:
+    """What sends the images; None if they are not sent."""
+    if lcm is None and lcm_buses is None and config.lcm_bus == "default":
+        return None
+    from merganser.multibody.sensors.camera_messages import bus_of  # most programs send none
+
+    return bus_of(config, builder, lcm_buses, lcm)
 
 
 def _system(builder: DiagramBuilder, name: str) -> Any:

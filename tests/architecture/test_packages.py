@@ -30,6 +30,7 @@ _BELOW: dict[str, set[str]] = {
     "yaml": {"core"},
     "trajectories": {"core", "math", "symbolic", "native"},
     "primitives": {"core", "math", "autodiff", "symbolic", "native", "trajectories"},
+    "lcm": {"core", "primitives"},
 }
 _UPWARD = {  # what is left, to be handed in from above
     "framework/core/random_values.py": "native",  # where numpy keeps the words of a generator
@@ -177,6 +178,9 @@ def test_every_package_has_a_readme():
         ("merganser.framework", {"numba", "scipy", "matplotlib", "lxml"}),
         ("merganser.analysis", {"numba", "scipy", "matplotlib", "lxml"}),
         ("merganser.geometry", {"numba", "scipy", "matplotlib", "trimesh", "merganser.geometry.visualizers"}),
+        ("merganser.multibody.plant", {"merganser.framework.lcm"}),
+        ("merganser.geometry.visualizers", {"merganser.framework.lcm"}),
+        ("merganser.framework.lcm", {"lcm", "numba", "scipy", "merganser.framework.lcm.messages.viewers"}),
         ("merganser.geometry.visualizers", {"numba", "scipy", "trimesh", "tornado", "umsgpack", "asyncio", "zipfile"}),
         ("merganser.multibody.plant", {"numba", "llvmlite", "scipy", "matplotlib", "networkx", "sympy", "lxml"}),
         ("merganser.all", {"numba", "llvmlite", "scipy", "matplotlib", "networkx", "sympy", "rich", "trimesh"}),

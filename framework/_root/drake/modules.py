@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from merganser.drake.addresses import ADDRESSES, is_module, modules_with, names_of
+from merganser.drake.message_modules import MessageFinder, MessageModule
 from merganser.drake.pydrake_names import MODULES_OF
 
 __all__ = ["NotInMerganserError", "Unavailable", "install", "look_up", "uninstall"]
@@ -157,11 +158,11 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """There is nothing to run: names are looked up when they are asked for."""
 
 
-_finder = _Finder()
+_finder, _message_finder = _Finder(), MessageFinder()
 
 
 def install(shadow: bool = False) -> None:
-    """From now on, modules of pydrake are those of merganser.
+    """From now on, modules of pydrake are those of merganser, and so is the module `drake` with types of messages.
 
     Args:
         shadow: whether that is so even if pydrake itself is installed; otherwise programs get pydrake itself then.
@@ -179,13 +180,14 @@ def install(shadow: bool = False) -> None:
         _logger.warning("pydrake itself has been imported already: programs go on with it.")
         return
     uninstall()
-    _finder.shadows = shadow
-    sys.meta_path.insert(0, _finder)
+    _finder.shadows = _message_finder.shadows = shadow
+    sys.meta_path[:0] = (_finder, _message_finder)
 
 
 def uninstall() -> None:
     """Modules of pydrake are no longer those of merganser; programs keep what they have imported."""
-    with contextlib.suppress(ValueError):
-        sys.meta_path.remove(_finder)
-    for name in [name for name, module in sys.modules.items() if isinstance(module, _Module)]:
+    for finder in (_finder, _message_finder):
+        with contextlib.suppress(ValueError):
+            sys.meta_path.remove(finder)
+    for name in [name for name, module in sys.modules.items() if isinstance(module, (_Module, MessageModule))]:
         del sys.modules[name]

@@ -12,10 +12,18 @@ import pytest
 from hydroelastic_scenes import SHAPES, Scene, make_properties, make_shape, random_pose, resultant
 
 import merganser.geometry as geometry
-from merganser.geometry import Box, Convex, HalfSpace, Sphere
+from merganser.geometry import (
+    Box,
+    ContactSurface,
+    Convex,
+    GeometryId,
+    HalfSpace,
+    HydroelasticContactRepresentation,
+    Sphere,
+)
 from merganser.geometry.hydroelastic.buffers import make_buffers
 from merganser.geometry.hydroelastic.engine import HydroelasticArrays, HydroelasticEngine
-from merganser.geometry.hydroelastic.face_columns import AREA, CENTROID, GRAD_M, GRAD_N, NORMAL, PRESSURE
+from merganser.geometry.hydroelastic.face_columns import AREA, CENTROID, FACE_NUMBERS, GRAD_M, GRAD_N, NORMAL, PRESSURE
 from merganser.geometry.hydroelastic.polygons import MOST_CORNERS
 from merganser.geometry.hydroelastic.representation import CompliantVolume, RigidSurface, make_representation
 from merganser.geometry.hydroelastic.surfaces import contact_surfaces
@@ -316,3 +324,26 @@ def test_a_hull_of_points_that_touches_at_a_vertex_has_no_patch() -> None:
     bodies = [body(tip, "compliant"), body(HalfSpace(), "rigid")]
     assert len(faces_of(bodies, [np.eye(4), np.eye(4)]).numbers) == 0
     assert len(faces_of(bodies, [at(0, 0, -1e-6), np.eye(4)]).numbers) > 0
+
+
+@pytest.mark.parametrize("representation", list(HydroelasticContactRepresentation))
+def test_faces_that_are_points_or_lines_are_left_out(representation: Any) -> None:
+    def surface(*corners: list[list[float]]) -> ContactSurface:
+        faces = np.zeros((len(corners), 4, 4))
+        faces[:, :3, :3] = corners
+        numbers, owners = np.zeros((len(corners), FACE_NUMBERS)), np.zeros((len(corners), 4), dtype=np.int64)
+        numbers[:, AREA] = [0.5 * abs(np.cross(b - a, c - a)[2]) for a, b, c in np.asarray(corners)]
+        numbers[:, CENTROID : CENTROID + 3] = np.mean(corners, axis=1)
+        owners[:, 1] = 3
+        ids = (GeometryId.get_new_id(), GeometryId.get_new_id())
+        return ContactSurface(ids, representation, (faces, numbers, owners), (True, True))
+
+    face, line = [[0.0, 0, 0], [1, 0, 0], [0, 1, 0]], [[5.0, 0, 0], [6, 0, 0], [6, 0, 0]]
+    mixed, nothing = surface(line, face, line), surface(line, line)
+    is_triangle = representation == HydroelasticContactRepresentation.kTriangle
+    assert mixed.num_faces() == (3 if is_triangle else 1) and mixed.total_area() == 0.5
+    assert mixed.centroid() == pytest.approx([1 / 3, 1 / 3, 0.0])
+    mesh = mixed.tri_mesh_W() if is_triangle else mixed.poly_mesh_W()
+    assert mesh.num_vertices() == mixed.num_vertices()
+    assert nothing.num_faces() == nothing.total_area() == 0
+    assert nothing.centroid() == pytest.approx(np.mean(line, axis=0))

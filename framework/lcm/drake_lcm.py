@@ -1,0 +1,219 @@
+"""DrakeLcm: sends and receives messages on channels."""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+import os
+import re
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+from merganser.framework.core.events import Bell
+from merganser.framework.core.records import settings
+from merganser.framework.lcm.transports import Subscription, make_transport
+
+__all__ = ["DrakeLcm", "DrakeLcmInterface", "DrakeLcmParams", "interface_of"]
+
+_DEFAULT_URL = "udpm://239.255.76.67:7667?ttl=0"
+_ALL_CHANNELS = ".*"
+
+
+@settings
+@dataclasses.dataclass(kw_only=True)
+class DrakeLcmParams:
+    """Settings of a DrakeLcm.
+
+    Attributes:
+        lcm_url: where messages go: "memq://" for within the DrakeLcm itself; "" for what the environment variable
+            LCM_DEFAULT_URL says, or else this machine ("udpm://239.255.76.67:7667?ttl=0").
+        channel_suffix: appended to the name of every channel, and taken off from what is received.
+        defer_initialization: whether messages are received from the first HandleSubscriptions() on only.
+    """
+
+    lcm_url: str = ""
+    channel_suffix: str = ""
+    defer_initialization: bool = False
+
+
+class DrakeLcmInterface:
+    """Abstract: what sends and receives messages. Make a DrakeLcm, or ask LcmBuses for one."""
+
+    _never_changes = True  # copies of a system share it
+
+    def __init__(self) -> None:
+        raise TypeError("DrakeLcmInterface is abstract; make a DrakeLcm.")
+
+    def get_lcm_url(self) -> str:
+        """Returns where messages go."""
+        raise NotImplementedError
+
+    def Publish(self, channel: str, buffer: bytes, time_sec: float | None = None) -> None:
+        """Sends a message.
+
+        Args:
+            channel: its name, not empty.
+            buffer: the message, encoded.
+            time_sec: time of the message [s], if that is known; it is not sent.
+
+        Raises:
+            TypeError: an argument is of another type.
+            RuntimeError: the channel has no name.
+        """
+        raise NotImplementedError
+
+    def Subscribe(self, channel: str, handler: Callable[[bytes], None]) -> None:
+        """Has handler(message) called with the messages on a channel, by HandleSubscriptions()."""
+        raise NotImplementedError
+
+    def SubscribeMultichannel(self, regex: str, handler: Callable[[str, bytes], None]) -> None:
+        """Has handler(channel, message) called with messages on all channels whose whole name matches `regex`."""
+        raise NotImplementedError
+
+    def SubscribeAllChannels(self, handler: Callable[[str, bytes], None]) -> None:
+        """Has handler(channel, message) called with messages on all channels."""
+        raise NotImplementedError
+
+    def HandleSubscriptions(self, timeout_millis: int) -> int:
+        """Calls the handlers with all messages that have come since the last time.
+
+        An exception in a handler is passed on; the messages after that one wait for the next call.
+
+        Args:
+            timeout_millis: how long to wait for the first message [ms].
+
+        Returns:
+            The number of messages.
+        """
+        raise NotImplementedError
+
+
+class DrakeLcm(DrakeLcmInterface):
+    """Sends and receives messages; may be used from any thread.
+
+    Args:
+        lcm_url: as of DrakeLcmParams, or such params.
+        params: all settings.
+
+    Raises:
+        ImportError: messages are to leave the program, and the package lcm is not installed (extra `lcm`).
+        RuntimeError: there is no way to send messages at that URL.
+    """
+
+    def __init__(self, lcm_url: str | DrakeLcmParams = "", *, params: DrakeLcmParams | None = None) -> None:
+        given = lcm_url if params is None else params
+        if params is not None and lcm_url != "":
+            raise TypeError("DrakeLcm takes a URL or DrakeLcmParams, not both.")
+        if isinstance(given, str):
+            given = DrakeLcmParams(lcm_url=given)
+        if not isinstance(given, DrakeLcmParams):
+            raise TypeError(f"DrakeLcm takes a URL or DrakeLcmParams; given {given!r}.")
+        self._url = given.lcm_url or os.environ.get("LCM_DEFAULT_URL") or _DEFAULT_URL
+        self._suffix = given.channel_suffix
+        self._transport = make_transport(self._url)
+        self._deferred: list[Subscription] | None = [] if given.defer_initialization else None
+
+    @staticmethod
+    def available() -> bool:
+        """Returns whether messages can leave the program: whether the package lcm is installed."""
+        return find_spec("lcm") is not None
+
+    def get_lcm_url(self) -> str:
+        return self._url
+
+    def Publish(self, channel: str, buffer: bytes, time_sec: float | None = None) -> None:
+        _require_text(channel, "Publish", "channel")
+        if not isinstance(buffer, bytes):
+            raise TypeError(f"DrakeLcm.Publish: the message must be bytes; given {type(buffer).__name__}.")
+        self._transport.publish(channel + self._suffix, buffer)
+
+    def Subscribe(self, channel: str, handler: Callable[[bytes], None]) -> None:
+        _require_handler(handler, "Subscribe")
+        self._subscribe_to(channel, handler)
+
+    def SubscribeMultichannel(self, regex: str, handler: Callable[[str, bytes], None]) -> None:
+        _require_text(regex, "SubscribeMultichannel", "regex")
+        _require_handler(handler, "SubscribeMultichannel")
+        suffix = self._suffix
+
+        def handle(channel: str, data: bytes) -> None:
+            handler(channel.removesuffix(suffix), data)
+
+        try:
+            pattern = re.compile(f"(?:{regex}){re.escape(suffix)}" if suffix else regex)
+        except re.error as error:
+            raise RuntimeError(
+                f"DrakeLcm.SubscribeMultichannel: '{regex}' is no regular expression: {error}."
+            ) from None
+        self._subscribe(Subscription(pattern, handle))
+
+    def SubscribeAllChannels(self, handler: Callable[[str, bytes], None]) -> None:
+        _require_handler(handler, "SubscribeAllChannels")
+        self.SubscribeMultichannel(_ALL_CHANNELS, handler)
+
+    def HandleSubscriptions(self, timeout_millis: int) -> int:
+        timeout = 1e-3 * operator.index(timeout_millis)
+        if self._deferred is not None:
+            subscriptions, self._deferred = self._deferred, None
+            for each in subscriptions:
+                self._transport.subscribe(each)
+        count = 0
+        while self._transport.handle_one(timeout if count == 0 else 0.0):
+            count += 1
+        return count
+
+    def _subscribe_to(self, channel: str, handler: Callable[[bytes], None]) -> Callable[[], None]:
+        """Subscribes to a channel; returns a function that ends it."""
+        _require_text(channel, "Subscribe", "channel")
+        subscription = Subscription(re.compile(re.escape(channel + self._suffix)), lambda _, data: handler(data))
+        self._subscribe(subscription)
+        return lambda: self._unsubscribe(subscription)
+
+    def _bell(self) -> Bell | None:
+        """Rung whenever a message comes in; None if messages come unannounced."""
+        return self._transport.bell
+
+    def _has_waiting(self) -> bool:
+        """Whether HandleSubscriptions() has something to do."""
+        return self._deferred is not None or self._transport.has_waiting()
+
+    def _subscribe(self, subscription: Subscription) -> None:
+        if self._deferred is None:
+            self._transport.subscribe(subscription)
+        else:
+            self._deferred.append(subscription)
+
+    def _unsubscribe(self, subscription: Subscription) -> None:
+        if self._deferred is None:
+            self._transport.unsubscribe(subscription)
+        else:
+            self._deferred = [each for each in self._deferred if each is not subscription]
+
+
+def interface_of(lcm: Any, caller: str) -> DrakeLcm:
+    """What sends and receives messages for an argument `lcm`: itself, or that of an LcmInterfaceSystem.
+
+    Args:
+        lcm: the argument; None for a new DrakeLcm with the default URL.
+        caller: who takes it, for messages.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    lcm = DrakeLcm() if lcm is None else getattr(lcm, "_lcm_interface", lcm)
+    if not isinstance(lcm, DrakeLcm):
+        raise TypeError(f"{caller}: lcm must be a DrakeLcm or an LcmInterfaceSystem; given {type(lcm).__name__}.")
+    return lcm
+
+
+def _require_text(text: Any, function: str, what: str) -> None:
+    if not isinstance(text, str):
+        raise TypeError(f"DrakeLcm.{function}: {what} must be a str; given {type(text).__name__}.")
+    if not text:
+        raise RuntimeError(f"DrakeLcm.{function}: {what} must not be empty.")
+
+
+def _require_handler(handler: Any, function: str) -> None:
+    if not callable(handler):
+        raise TypeError(f"DrakeLcm.{function}: handler must be callable; given {type(handler).__name__}.")

@@ -1,0 +1,163 @@
+"""LcmSubscriberSystem: the last message on a channel, as an output port."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any
+
+from merganser.framework.core.context import Context
+from merganser.framework.core.events import DID_ITS_WORK, DID_NOTHING, Arrivals, EventKind, EventStatus
+from merganser.framework.core.indices import AbstractStateIndex, kUseDefaultName
+from merganser.framework.core.inside import declare_arrivals
+from merganser.framework.core.leaf_system import LeafSystem
+from merganser.framework.core.scalar_conversion import SystemScalarConverter
+from merganser.framework.core.state import State
+from merganser.framework.core.values import AbstractValue, Value
+from merganser.framework.lcm.drake_lcm import DrakeLcmInterface, interface_of
+from merganser.framework.lcm.lcm_interface_system import LcmInterfaceSystem
+from merganser.framework.lcm.serializers import SerializerInterface, serializer_for
+from merganser.framework.lcm.subscriber import Mailbox
+
+__all__ = ["LcmSubscriberSystem"]
+
+_logger = logging.getLogger("merganser.lcm")
+
+_MESSAGE, _COUNT = 0, 1  # of the abstract state
+_LONGEST_WAIT = 0.1  # [s] until signals are looked at
+
+
+class LcmSubscriberSystem(LeafSystem):
+    """Gives the last message that has come on a channel; at first, and while none has come, an empty one.
+
+    Messages may come at any moment and in any thread. A simulation takes in the last one between two steps, after the
+    updates that are due then; what is in a Context changes at no other time. `ExecuteForcedEvents` and
+    `CalcForcedUnrestrictedUpdate` take it in without a simulation.
+
+    Ports:
+        output `y0`: the message.
+
+    State:
+        abstract 0: the message; abstract 1: how many had come then.
+
+    Args:
+        channel: its name.
+        serializer: makes values of messages.
+        lcm: receives the messages; a simulation needs an LcmInterfaceSystem with it, if nobody else calls
+            `HandleSubscriptions`.
+        wait_for_message_on_initialization_timeout: how long the initialization of a simulation waits for a first
+            message [s]; infinity for as long as it takes, 0 or less for not at all.
+
+    Raises:
+        RuntimeError: the channel has no name.
+        TypeError: an argument is of another type.
+    """
+
+    def __init__(
+        self,
+        channel: str,
+        serializer: SerializerInterface,
+        lcm: LcmInterfaceSystem | DrakeLcmInterface,
+        wait_for_message_on_initialization_timeout: float = 0.0,
+    ) -> None:
+        super().__init__(converter=SystemScalarConverter())
+        if lcm is None or not isinstance(serializer, SerializerInterface):
+            raise TypeError(f"LcmSubscriberSystem takes a serializer and a DrakeLcm; given {serializer!r} and {lcm!r}.")
+        self._channel, self._serializer = channel, serializer
+        self._timeout = float(wait_for_message_on_initialization_timeout)
+        self._lcm = interface_of(lcm, "LcmSubscriberSystem")
+        self._mailbox = Mailbox(self._lcm, channel)
+        self.DeclareAbstractState(serializer.CreateDefaultValue())
+        self.DeclareAbstractState(Value(0))
+        self.DeclareStateOutputPort(kUseDefaultName, AbstractStateIndex(_MESSAGE))
+        self.DeclareForcedUnrestrictedUpdateEvent(self._take_in)
+        self.DeclareInitializationUnrestrictedUpdateEvent(self._initialize)
+        arrivals = Arrivals(self._has_come, self._has_come, self._mailbox.bell)
+        declare_arrivals(self, EventKind.UNRESTRICTED_UPDATE, self._take_in, arrivals)
+        self.set_name(f"LcmSubscriberSystem({channel})")
+
+    @staticmethod
+    def Make(
+        channel: str,
+        lcm_type: Any,
+        lcm: LcmInterfaceSystem | DrakeLcmInterface,
+        use_cpp_serializer: bool = False,
+        *,
+        wait_for_message_on_initialization_timeout: float = 0.0,
+    ) -> LcmSubscriberSystem:
+        """Returns a subscriber of messages of a type.
+
+        Args:
+            channel: its name.
+            lcm_type: type of the messages, see PySerializer.
+            lcm: receives the messages.
+            use_cpp_serializer: whether the values are for this package's blocks; then `lcm_type` may also be the class
+                of that name from an installed drake.
+            wait_for_message_on_initialization_timeout: as of the constructor.
+        """
+        serializer = serializer_for(lcm_type, use_cpp_serializer)
+        return LcmSubscriberSystem(channel, serializer, lcm, wait_for_message_on_initialization_timeout)
+
+    def WaitForMessage(
+        self, old_message_count: int, message: AbstractValue | None = None, timeout: float = -1.0
+    ) -> int:
+        """Waits until more messages have come than a number; some other thread has to call `HandleSubscriptions`.
+
+        Args:
+            old_message_count: the number.
+            message: is set to the last message, unless there is none yet.
+            timeout: how long to wait at most [s]; 0 or less for as long as it takes.
+
+        Returns:
+            How many messages have come.
+
+        Raises:
+            ValueError: `message` is given, and the last message is damaged.
+        """
+        end = time.monotonic() + timeout
+        while self._mailbox.count() <= old_message_count:
+            left = end - time.monotonic() if timeout > 0.0 else _LONGEST_WAIT
+            if left <= 0.0:
+                return self._mailbox.count()
+            self._mailbox.wait_for(old_message_count, min(left, _LONGEST_WAIT))
+        data, count = self._mailbox.read()
+        if message is not None and data is not None:
+            self._deserialize(data, message)
+        return count
+
+    def _has_come(self, context: Context) -> bool:
+        count: int = context.get_abstract_state(_COUNT).get_value()
+        return count != self._mailbox.count()
+
+    def _take_in(self, context: Context, state: State) -> EventStatus:
+        data, count = self._mailbox.read()
+        if data is not None:
+            self._deserialize(data, state.get_mutable_abstract_state(_MESSAGE))
+        state.get_mutable_abstract_state(_COUNT).set_value(count)
+        return DID_ITS_WORK
+
+    def _deserialize(self, data: bytes, value: AbstractValue) -> None:
+        """Sets a value to what a message says; a message that is damaged is forgotten, so that it fails once."""
+        try:
+            self._serializer.Deserialize(data, value)
+        except Exception as error:
+            self._mailbox.discard(data)
+            error.add_note(f"in a message on channel '{self._channel}' at {self._lcm.get_lcm_url()}")
+            raise
+
+    def _initialize(self, context: Context, state: State) -> EventStatus:
+        if self._mailbox.count() == 0 and self._timeout > 0.0:
+            self._wait_for_first_message()
+        return self._take_in(context, state) if self._has_come(context) else DID_NOTHING
+
+    def _wait_for_first_message(self) -> None:
+        _logger.info("Waiting for messages on %s", self._channel)
+        end = time.monotonic() + self._timeout
+        while self._mailbox.count() == 0:
+            left = end - time.monotonic()
+            if left <= 0.0:
+                raise RuntimeError(
+                    f"System '{self.GetSystemPathname()}' has waited {self._timeout} s for a message on channel "
+                    f"'{self._channel}' at {self._lcm.get_lcm_url()}, and none has come."
+                )
+            self._lcm.HandleSubscriptions(round(1e3 * min(left, _LONGEST_WAIT)))

@@ -1,0 +1,153 @@
+"""Message: what message types are derived from, and how they are made of their definitions."""
+
+from __future__ import annotations
+
+import reprlib
+import struct
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from merganser.framework.core.plain_values import declare_plain
+from merganser.framework.lcm.codec import Codec, Reader, StructCodec, primitive_codec
+from merganser.framework.lcm.definitions import FieldDefinition, StructDefinition, fingerprint, parse_structs
+
+__all__ = ["Message", "define_messages"]
+
+_FINGERPRINT = struct.Struct(">Q")
+
+
+class Message:
+    """A message: its members are attributes, numbers zero and arrays empty at first.
+
+    Arrays are sent as far as the member tells that is their length; they may be any sequence. Messages from bytes have
+    tuples of numbers, `bytes`, or lists. The methods with underscores are those of classes that LCM's own compiler
+    writes, so that either may contain the other.
+    """
+
+    if TYPE_CHECKING:  # members are made from definitions
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __setattr__(self, name: str, value: Any) -> None: ...
+
+    __slots__ = ()
+    __typenames__: ClassVar[list[str]]
+    __dimensions__: ClassVar[list[Any]]
+    _codec: ClassVar[StructCodec]
+    _hash: ClassVar[int]
+    _packed_fingerprint: ClassVar[bytes]
+
+    def __init__(self) -> None:
+        self._codec.set_defaults(self)
+
+    def encode(self) -> bytes:
+        """Returns the message as bytes.
+
+        Raises:
+            ValueError: the value of a member cannot be sent; the text names it.
+        """
+        parts = [self._packed_fingerprint]
+        self._codec.encode(self, parts)
+        return b"".join(parts)
+
+    @classmethod
+    def decode(cls, data: Any) -> Self:
+        """Returns the message of some bytes, or the next one of a binary file.
+
+        Raises:
+            ValueError: they are no message of this type, or damaged.
+        """
+        if not hasattr(data, "read"):
+            reader = Reader(data if type(data) is bytes else bytes(memoryview(data)))
+        else:
+            reader, start = Reader(data.read()), data.tell()
+        found = reader.data[: _FINGERPRINT.size]
+        if found != cls._packed_fingerprint:
+            raise ValueError(
+                f"These {len(reader.data)} bytes are no {cls.__name__}: they begin with 0x{found.hex()}, and its "
+                f"fingerprint is 0x{cls._packed_fingerprint.hex()}."
+            )
+        reader.position = _FINGERPRINT.size
+        message: Self = cls._codec.decode(reader)
+        if hasattr(data, "read"):
+            data.seek(start - reader.num_left())
+        elif reader.num_left():
+            raise ValueError(f"A {cls.__name__} of {reader.position} bytes is followed by {reader.num_left()} others.")
+        return message
+
+    def get_hash(self) -> int:
+        """Returns the fingerprint of the type."""
+        return self._hash
+
+    def _encode_one(self, buf: Any) -> None:
+        parts: list[bytes] = []
+        self._codec.encode(self, parts)
+        buf.write(b"".join(parts))
+
+    @classmethod
+    def _decode_one(cls, buf: Any) -> Self:
+        reader = Reader(buf.read())
+        end = buf.tell()
+        message: Self = cls._codec.decode(reader)
+        buf.seek(end - reader.num_left())
+        return message
+
+    @classmethod
+    def _get_hash_recursive(cls, parents: Any) -> int:
+        return cls._hash
+
+    @classmethod
+    def _get_packed_fingerprint(cls) -> bytes:
+        return cls._packed_fingerprint
+
+    def __repr__(self) -> str:
+        names: Any = type(self).__slots__
+        members = (f"{name}={reprlib.repr(getattr(self, name, None))}" for name in names)
+        return f"{type(self).__name__}({', '.join(members)})"
+
+
+def define_messages(module: str, text: str, *known: type[Message], package: str = "drake") -> list[Any]:
+    """Makes message types.
+
+    Args:
+        module: name of the module where they will stand, for `pickle`.
+        text: their definitions, see `definitions.py`; a struct may contain those above it.
+        known: other types that may occur in them.
+        package: of the types.
+
+    Returns:
+        The types, in the order of their definitions.
+
+    Raises:
+        ValueError: the text is no definition, or names a type that is not known.
+    """
+    types = {each._codec.name: each for each in known}
+    made = []
+    for definition in parse_structs(text, package):
+        message = _make_type(module, definition, types)
+        types[definition.name] = message
+        made.append(message)
+    return made
+
+
+def _make_type(module: str, definition: StructDefinition, types: dict[str, type[Message]]) -> type[Message]:
+    def codec_of(field: FieldDefinition) -> Codec:
+        codec = primitive_codec(field.type_name)
+        if codec is None and field.type_name not in types:
+            raise ValueError(f"{definition.name}.{field.name}: there is no type '{field.type_name}' above.")
+        return codec or types[field.type_name]._codec
+
+    codec = StructCodec(definition, codec_of, lambda: object.__new__(made))
+    value = fingerprint(definition, {name: each._hash for name, each in types.items()})
+    name = definition.name.rpartition(".")[2]
+    content: dict[str, Any] = {
+        "__slots__": [field.name for field in definition.fields],
+        "__module__": module,
+        "__doc__": f"The message {definition.name}.",
+        "__typenames__": [field.type_name for field in definition.fields],
+        "__dimensions__": [list(field.dimensions) or None for field in definition.fields],
+        "_codec": codec,
+        "_hash": value,
+        "_packed_fingerprint": _FINGERPRINT.pack(value),
+    }
+    made: type[Message] = type(name, (Message,), {**content, **definition.constants})
+    declare_plain(made, lambda message: [message.encode()], made.decode)
+    return made

@@ -1,0 +1,169 @@
+"""What the senders and receivers of messages about joints have in common: vectors at ports, and members of messages."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Mapping
+from typing import Any
+
+from merganser.framework import BasicVector, Context, InputPort, LeafSystem, OutputPort, Value
+from merganser.framework.core.scalar_conversion import SystemScalarConverter
+from merganser.framework.core.values import AbstractValue
+
+__all__ = ["InitialPosition", "JointMessageReceiver", "JointMessageSender", "microseconds", "vector_of"]
+
+
+def vector_of(message: Any, member: str, length: str, num_joints: int, where: str) -> Any:
+    """A vector in a message, shape [num_joints].
+
+    Args:
+        message: the message.
+        member: its name.
+        length: name of the member that is its length.
+        num_joints: the length that is expected.
+        where: who reads it, for messages.
+
+    Raises:
+        RuntimeError: it has another length.
+    """
+    values, found = getattr(message, member), getattr(message, length)
+    if found != num_joints or len(values) != num_joints:
+        raise RuntimeError(f"{where} expected {length} = {num_joints}, but received {found}.")
+    return values
+
+
+def microseconds(time: float) -> int:
+    """A time [s] as messages have it."""
+    return int(1e6 * time)
+
+
+class _JointMessages(LeafSystem):
+    """Of a number of joints; only for floats, as messages are."""
+
+    def __init__(self, num_joints: int) -> None:
+        super().__init__(converter=SystemScalarConverter())
+        self._num_joints = operator.index(num_joints)
+        if self._num_joints <= 0:
+            raise RuntimeError(f"{type(self).__name__}: num_joints must be positive; given {num_joints}.")
+
+
+class JointMessageSender(_JointMessages):
+    """Abstract: makes a message of vectors at input ports, one member of the message for each.
+
+    Args:
+        lcm_type: type of the message, whose name is that of the output port.
+        num_joints: size of the vectors.
+    """
+
+    def __init__(self, lcm_type: Any, num_joints: int) -> None:
+        super().__init__(num_joints)
+        self._lcm_type = lcm_type
+        self.DeclareAbstractOutputPort(lcm_type.__name__, lambda: Value(lcm_type()), self._calc_message)
+
+    def _declare_vectors(self, *names: str) -> None:
+        for name in names:
+            self.DeclareVectorInputPort(name, self._num_joints)
+
+    def _vector(self, context: Context, name: str, default: list[float] | None = None) -> list[float]:
+        """What is at a port; if it may be left open and is, the default."""
+        port = self.GetInputPort(name)
+        if default is not None and not port.HasValue(context):
+            return default
+        values: list[float] = port.Eval(context).tolist()
+        return values
+
+    def _zeros(self) -> list[float]:
+        return [0.0] * self._num_joints
+
+    def _port(self, name: str) -> InputPort:
+        if not self.HasInputPort(name):
+            raise RuntimeError(f"{type(self).__name__}: there is no port '{name}' in this control mode.")
+        return self.GetInputPort(name)
+
+    def _fill(self, context: Context, message: Any) -> None:
+        """Override: sets the members of a new message."""
+        raise NotImplementedError
+
+    def _calc_message(self, context: Context, output: AbstractValue) -> None:
+        message = self._lcm_type()
+        self._fill(context, message)
+        output.set_value(message)
+
+
+class JointMessageReceiver(_JointMessages):
+    """Abstract: gives vectors of a message, at an output port each.
+
+    Args:
+        lcm_type: type of the message, whose name is that of the input port.
+        num_joints: size of the vectors.
+    """
+
+    def __init__(self, lcm_type: Any, num_joints: int) -> None:
+        super().__init__(num_joints)
+        self._message = self.DeclareAbstractInputPort(lcm_type.__name__, Value(lcm_type()))
+
+    def _declare_members(self, members: Mapping[str, str]) -> None:
+        """Declares output ports of members that have num_joints elements; zeros in a message without joints.
+
+        Args:
+            members: names of members by names of ports.
+        """
+        for name, member in members.items():
+            calc = functools.partial(self._calc_member, member)
+            self.DeclareVectorOutputPort(name, self._num_joints, calc)
+
+    def _calc_member(self, member: str, context: Context, output: BasicVector) -> None:
+        message = self._message.Eval(context)
+        if message.num_joints == 0:
+            output.SetZero()
+        else:
+            output.SetFromVector(vector_of(message, member, "num_joints", self._num_joints, type(self).__name__))
+
+    def _port(self, name: str) -> OutputPort:
+        if not self.HasOutputPort(name):
+            raise RuntimeError(f"{type(self).__name__}: there is no port '{name}' in this control mode.")
+        return self.GetOutputPort(name)
+
+
+class InitialPosition:
+    """The positions that a receiver of commands gives until the first command has come.
+
+    At first, and without events, that is what is at the port `position_measured`. In a simulation what is there in the
+    first step is kept in the state.
+
+    Args:
+        system: declares the port, and two groups of discrete state: whether positions are kept, and the positions.
+        num_joints: number of positions.
+        is_kept: whether they are ever kept, and there is such state.
+        has_default: whether the port may be left open, and positions are zero then.
+    """
+
+    def __init__(self, system: LeafSystem, num_joints: int, is_kept: bool, has_default: bool) -> None:
+        self._measured = system.DeclareVectorInputPort("position_measured", num_joints)
+        self._num_joints, self._has_default, self._is_kept = num_joints, has_default, is_kept
+        if is_kept:
+            system.DeclareDiscreteState(1)
+            system.DeclareDiscreteState(num_joints)
+
+    def port(self) -> InputPort:
+        """The port of measured positions."""
+        return self._measured
+
+    def value(self, context: Context) -> Any:
+        """The positions, shape [num_joints]."""
+        if self._is_kept and context.get_discrete_state(0).get_value()[0]:
+            return context.get_discrete_state(1).get_value()
+        if self._has_default and not self._measured.HasValue(context):
+            return [0.0] * self._num_joints
+        return self._measured.Eval(context)
+
+    def keep(self, context: Context, values: Any) -> None:
+        """Keeps the positions, in DiscreteValues of the context or others."""
+        positions = self.value(context)
+        values.get_mutable_vector(0).SetFromVector([1.0])
+        values.get_mutable_vector(1).SetFromVector(positions)
+
+    def is_kept(self, context: Context) -> bool:
+        """Whether positions are kept."""
+        return bool(context.get_discrete_state(0).get_value()[0])

@@ -1,0 +1,287 @@
+"""Commands and status of a Franka Panda arm as messages, and messages as commands and status."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from typing import Any
+
+from merganser.framework import BasicVector, Context, InputPort, OutputPort
+from merganser.framework.core.events import DID_NOTHING, EventStatus
+from merganser.framework.lcm.messages.manipulators import lcmt_panda_command, lcmt_panda_status
+from merganser.multibody.manipulation.joint_messages import (
+    InitialPosition,
+    JointMessageReceiver,
+    JointMessageSender,
+    microseconds,
+    vector_of,
+)
+from merganser.multibody.manipulation.panda import PandaControlMode, kPandaArmNumJoints
+
+__all__ = [
+    "PandaCommandReceiver",
+    "PandaCommandSender",
+    "PandaStatusReceiver",
+    "PandaStatusSender",
+]
+
+_QUANTITIES = {
+    "position": PandaControlMode.kPosition,
+    "velocity": PandaControlMode.kVelocity,
+    "torque": PandaControlMode.kTorque,
+}
+
+
+class PandaCommandReceiver(JointMessageReceiver):
+    """Gives the commands in an lcmt_panda_command.
+
+    Until a command has come, positions are those at `position_measured`, of which a simulation keeps those of its
+    first step; velocities and torques are zero.
+
+    Ports:
+        input `lcmt_panda_command`: lcmt_panda_command.
+        input `position_measured`: positions [rad], shape [num_joints]; needed in modes that take positions.
+        output `position` [rad], `velocity` [rad/s], `torque` [N m]: shape [num_joints], those that the mode takes.
+
+    Args:
+        num_joints: of the arm.
+        control_mode: bits of PandaControlMode.
+
+    Raises:
+        RuntimeError: there are no joints, or no such mode. When the ports are evaluated: the message is of another
+            number of joints.
+    """
+
+    def __init__(self, num_joints: int, control_mode: int) -> None:
+        super().__init__(lcmt_panda_command, num_joints)
+        quantities = _quantities(control_mode)
+        has_position = "position" in quantities
+        self._initial = InitialPosition(self, self._num_joints, is_kept=has_position, has_default=False)
+        if has_position:
+            self.DeclarePerStepDiscreteUpdateEvent(self._keep_position)
+        for name in quantities:
+            self.DeclareVectorOutputPort(name, self._num_joints, functools.partial(self._calc, name))
+
+    def get_message_input_port(self) -> InputPort:
+        """Returns the port that takes the message."""
+        return self._message
+
+    def get_position_measured_input_port(self) -> InputPort:
+        """Returns the port that takes the measured positions."""
+        return self._initial.port()
+
+    def get_commanded_position_output_port(self) -> OutputPort:
+        """Returns the port that gives the positions."""
+        return self._port("position")
+
+    def get_commanded_velocity_output_port(self) -> OutputPort:
+        """Returns the port that gives the velocities."""
+        return self._port("velocity")
+
+    def get_commanded_torque_output_port(self) -> OutputPort:
+        """Returns the port that gives the torques."""
+        return self._port("torque")
+
+    def LatchInitialPosition(self, context: Context) -> None:
+        """Keeps the measured positions in the state of a Context, as the first step of a simulation does.
+
+        Raises:
+            RuntimeError: the mode takes no positions.
+        """
+        self._port("position")
+        self.ValidateContext(context)
+        self._initial.keep(context, context.get_mutable_discrete_state())
+
+    def _keep_position(self, context: Context, values: Any) -> EventStatus | None:
+        if self._initial.is_kept(context):
+            return DID_NOTHING
+        self._initial.keep(context, values)
+        return None
+
+    def _calc(self, name: str, context: Context, output: BasicVector) -> None:
+        message = self._message.Eval(context)
+        lengths = (message.num_joint_position, message.num_joint_velocity, message.num_joint_torque)
+        has_come = message.utime or message.control_mode_expected or any(lengths)
+        if has_come:
+            where = "PandaCommandReceiver"
+            values = vector_of(message, f"joint_{name}", f"num_joint_{name}", self._num_joints, where)
+            output.SetFromVector(values)
+        elif name == "position":
+            output.SetFromVector(self._initial.value(context))
+        else:
+            output.SetZero()
+
+
+class PandaCommandSender(JointMessageSender):
+    """Gives commands as an lcmt_panda_command.
+
+    Ports:
+        input `position` [rad], `velocity` [rad/s], `torque` [N m]: shape [num_joints], those that the mode takes.
+        output `lcmt_panda_command`: lcmt_panda_command.
+
+    Args:
+        num_joints: of the arm.
+        control_mode: bits of PandaControlMode.
+
+    Raises:
+        RuntimeError: there are no joints, or no such mode.
+    """
+
+    def __init__(self, num_joints: int, control_mode: int) -> None:
+        super().__init__(lcmt_panda_command, num_joints)
+        self._quantities, self._mode = _quantities(control_mode), operator.index(control_mode)
+        self._declare_vectors(*self._quantities)
+
+    def get_position_input_port(self) -> InputPort:
+        """Returns the port that takes positions."""
+        return self._port("position")
+
+    def get_velocity_input_port(self) -> InputPort:
+        """Returns the port that takes velocities."""
+        return self._port("velocity")
+
+    def get_torque_input_port(self) -> InputPort:
+        """Returns the port that takes torques."""
+        return self._port("torque")
+
+    def _fill(self, context: Context, message: Any) -> None:
+        message.utime = microseconds(context.get_time())
+        message.control_mode_expected = self._mode
+        for name in self._quantities:
+            setattr(message, f"joint_{name}", self._vector(context, name))
+            setattr(message, f"num_joint_{name}", self._num_joints)
+
+
+class PandaStatusReceiver(JointMessageReceiver):
+    """Gives what an lcmt_panda_status says; zeros until one has come.
+
+    Ports:
+        input `lcmt_panda_status`: lcmt_panda_status.
+        output `position_commanded`, `position_measured` [rad], `velocity_commanded`, `velocity_measured` [rad/s],
+            `acceleration_commanded` [rad/s^2], `torque_commanded`, `torque_measured`, `torque_external` [N m]: shape
+            [num_joints].
+
+    Args:
+        num_joints: of the arm.
+
+    Raises:
+        RuntimeError: there are no joints. When the ports are evaluated: the message is of another number of joints.
+    """
+
+    def __init__(self, num_joints: int = kPandaArmNumJoints) -> None:
+        super().__init__(lcmt_panda_status, num_joints)
+        self._declare_members(_STATUS)
+
+    def get_position_commanded_output_port(self) -> OutputPort:
+        """Returns the port that gives commanded positions."""
+        return self._port("position_commanded")
+
+    def get_position_measured_output_port(self) -> OutputPort:
+        """Returns the port that gives measured positions."""
+        return self._port("position_measured")
+
+    def get_velocity_commanded_output_port(self) -> OutputPort:
+        """Returns the port that gives commanded velocities."""
+        return self._port("velocity_commanded")
+
+    def get_velocity_measured_output_port(self) -> OutputPort:
+        """Returns the port that gives measured velocities."""
+        return self._port("velocity_measured")
+
+    def get_acceleration_commanded_output_port(self) -> OutputPort:
+        """Returns the port that gives commanded accelerations."""
+        return self._port("acceleration_commanded")
+
+    def get_torque_commanded_output_port(self) -> OutputPort:
+        """Returns the port that gives commanded torques."""
+        return self._port("torque_commanded")
+
+    def get_torque_measured_output_port(self) -> OutputPort:
+        """Returns the port that gives measured torques."""
+        return self._port("torque_measured")
+
+    def get_torque_external_output_port(self) -> OutputPort:
+        """Returns the port that gives external torques."""
+        return self._port("torque_external")
+
+
+class PandaStatusSender(JointMessageSender):
+    """Gives the status of an arm as an lcmt_panda_status.
+
+    Ports:
+        input `position_measured` [rad], `torque_commanded` [N m]: shape [num_joints].
+        input `position_commanded` [rad], `velocity_commanded`, `velocity_measured` [rad/s], `acceleration_commanded`
+            [rad/s^2], `torque_external` [N m]: shape [num_joints]; may be left open for zeros.
+        input `torque_measured` [N m]: shape [num_joints]; may be left open for the commanded torques.
+        output `lcmt_panda_status`: lcmt_panda_status.
+
+    Args:
+        num_joints: of the arm.
+    """
+
+    def __init__(self, num_joints: int = kPandaArmNumJoints) -> None:
+        super().__init__(lcmt_panda_status, num_joints)
+        self._declare_vectors(*_STATUS)
+
+    def get_position_commanded_input_port(self) -> InputPort:
+        """Returns the port that takes commanded positions."""
+        return self._port("position_commanded")
+
+    def get_position_measured_input_port(self) -> InputPort:
+        """Returns the port that takes measured positions."""
+        return self._port("position_measured")
+
+    def get_velocity_commanded_input_port(self) -> InputPort:
+        """Returns the port that takes commanded velocities."""
+        return self._port("velocity_commanded")
+
+    def get_velocity_measured_input_port(self) -> InputPort:
+        """Returns the port that takes measured velocities."""
+        return self._port("velocity_measured")
+
+    def get_acceleration_commanded_input_port(self) -> InputPort:
+        """Returns the port that takes commanded accelerations."""
+        return self._port("acceleration_commanded")
+
+    def get_torque_commanded_input_port(self) -> InputPort:
+        """Returns the port that takes commanded torques."""
+        return self._port("torque_commanded")
+
+    def get_torque_measured_input_port(self) -> InputPort:
+        """Returns the port that takes measured torques."""
+        return self._port("torque_measured")
+
+    def get_torque_external_input_port(self) -> InputPort:
+        """Returns the port that takes external torques."""
+        return self._port("torque_external")
+
+    def _fill(self, context: Context, message: Any) -> None:
+        message.utime = microseconds(context.get_time())
+        message.num_joints = self._num_joints
+        commanded = self._vector(context, "torque_commanded")
+        defaults = {"position_measured": None, "torque_commanded": None, "torque_measured": commanded}
+        for name, member in _STATUS.items():
+            setattr(message, member, self._vector(context, name, defaults.get(name, self._zeros())))
+
+
+_STATUS = {  # members of the message by names of ports
+    "position_commanded": "joint_position_desired",
+    "position_measured": "joint_position",
+    "velocity_commanded": "joint_velocity_desired",
+    "velocity_measured": "joint_velocity",
+    "acceleration_commanded": "joint_acceleration_desired",
+    "torque_commanded": "joint_torque_desired",
+    "torque_measured": "joint_torque",
+    "torque_external": "joint_torque_external",
+}
+
+
+def _quantities(control_mode: int) -> list[str]:
+    """What a mode takes."""
+    mode = operator.index(control_mode)
+    known = functools.reduce(operator.or_, _QUANTITIES.values())
+    if mode & ~known:
+        raise RuntimeError(
+            f"Invalid control_mode bits set: {mode & ~known:#x}; known are those of PandaControlMode: {_QUANTITIES}."
+        )
+    return [name for name, bit in _QUANTITIES.items() if mode & bit]

@@ -1,0 +1,174 @@
+"""Commands and status of a Schunk WSG gripper as messages, and messages as commands and status.
+
+Positions are distances between the fingers: in m at ports, in mm in messages.
+"""
+
+from __future__ import annotations
+
+import math
+
+from merganser.framework import BasicVector, Context, InputPort, LeafSystem, OutputPort, Value, kUseDefaultName
+from merganser.framework.core.scalar_conversion import SystemScalarConverter
+from merganser.framework.core.values import AbstractValue
+from merganser.framework.lcm.messages.manipulators import lcmt_schunk_wsg_command, lcmt_schunk_wsg_status
+from merganser.multibody.manipulation.joint_messages import microseconds
+
+__all__ = [
+    "SchunkWsgCommandReceiver",
+    "SchunkWsgCommandSender",
+    "SchunkWsgStatusReceiver",
+    "SchunkWsgStatusSender",
+]
+
+_DEFAULT_FORCE = 40.0  # [N]
+
+
+class SchunkWsgCommandReceiver(LeafSystem):
+    """Gives the command in an lcmt_schunk_wsg_command.
+
+    Ports:
+        input `command_message`: lcmt_schunk_wsg_command.
+        output `position`: distance between the fingers [m], shape [1].
+        output `force_limit`: largest force [N], shape [1].
+
+    Args:
+        initial_position: until a command has come [m].
+        initial_force: until a command has come [N].
+    """
+
+    def __init__(self, initial_position: float = 0.02, initial_force: float = _DEFAULT_FORCE) -> None:
+        super().__init__(converter=SystemScalarConverter())
+        self._initial = float(initial_position), float(initial_force)
+        self._message = self.DeclareAbstractInputPort("command_message", Value(lcmt_schunk_wsg_command()))
+        self.DeclareVectorOutputPort("position", 1, self._calc_position)
+        self.DeclareVectorOutputPort("force_limit", 1, self._calc_force_limit)
+
+    def get_position_output_port(self) -> OutputPort:
+        """Returns the port that gives the distance between the fingers."""
+        return self.get_output_port(0)
+
+    def get_force_limit_output_port(self) -> OutputPort:
+        """Returns the port that gives the largest force."""
+        return self.get_output_port(1)
+
+    def _command(self, context: Context) -> tuple[float, float]:
+        message = self._message.Eval(context)
+        if message.utime == message.target_position_mm == message.force == 0:  # none has come
+            return self._initial
+        position = message.target_position_mm / 1e3
+        return 0.0 if math.isnan(position) else position, message.force
+
+    def _calc_position(self, context: Context, output: BasicVector) -> None:
+        output.SetFromVector([self._command(context)[0]])
+
+    def _calc_force_limit(self, context: Context, output: BasicVector) -> None:
+        output.SetFromVector([self._command(context)[1]])
+
+
+class SchunkWsgCommandSender(LeafSystem):
+    """Gives a command as an lcmt_schunk_wsg_command.
+
+    Ports:
+        input `position`: distance between the fingers [m], shape [1].
+        input `force_limit`: largest force [N], shape [1]; may be left open for the default.
+        output `lcmt_schunk_wsg_command`: lcmt_schunk_wsg_command.
+
+    Args:
+        default_force_limit: [N].
+    """
+
+    def __init__(self, default_force_limit: float = _DEFAULT_FORCE) -> None:
+        super().__init__(converter=SystemScalarConverter())
+        self._default_force_limit = float(default_force_limit)
+        self._position = self.DeclareVectorInputPort("position", 1)
+        self._force_limit = self.DeclareVectorInputPort("force_limit", 1)
+        self.DeclareAbstractOutputPort(
+            "lcmt_schunk_wsg_command", lambda: Value(lcmt_schunk_wsg_command()), self._calc_message
+        )
+
+    def get_position_input_port(self) -> InputPort:
+        """Returns the port that takes the distance between the fingers."""
+        return self._position
+
+    def get_force_limit_input_port(self) -> InputPort:
+        """Returns the port that takes the largest force."""
+        return self._force_limit
+
+    def get_command_output_port(self) -> OutputPort:
+        """Returns the port that gives the message."""
+        return self.get_output_port(0)
+
+    def _calc_message(self, context: Context, output: AbstractValue) -> None:
+        message = lcmt_schunk_wsg_command()
+        message.utime = microseconds(context.get_time())
+        message.target_position_mm = 1e3 * self._position.Eval(context)[0]
+        has_limit = self._force_limit.HasValue(context)
+        message.force = self._force_limit.Eval(context)[0] if has_limit else self._default_force_limit
+        output.set_value(message)
+
+
+class SchunkWsgStatusReceiver(LeafSystem):
+    """Gives what an lcmt_schunk_wsg_status says.
+
+    Ports:
+        input `lcmt_schunk_wsg_status`: lcmt_schunk_wsg_status.
+        output `state`: distance between the fingers and its rate [m, m/s], shape [2].
+        output `force`: between the fingers [N], shape [1].
+    """
+
+    def __init__(self) -> None:
+        super().__init__(converter=SystemScalarConverter())
+        self._message = self.DeclareAbstractInputPort("lcmt_schunk_wsg_status", Value(lcmt_schunk_wsg_status()))
+        self.DeclareVectorOutputPort("state", 2, self._calc_state)
+        self.DeclareVectorOutputPort("force", 1, self._calc_force)
+
+    def get_status_input_port(self) -> InputPort:
+        """Returns the port that takes the message."""
+        return self._message
+
+    def get_state_output_port(self) -> OutputPort:
+        """Returns the port that gives the distance between the fingers and its rate."""
+        return self.get_output_port(0)
+
+    def get_force_output_port(self) -> OutputPort:
+        """Returns the port that gives the force between the fingers."""
+        return self.get_output_port(1)
+
+    def _calc_state(self, context: Context, output: BasicVector) -> None:
+        message = self._message.Eval(context)
+        output.SetFromVector([message.actual_position_mm / 1e3, message.actual_speed_mm_per_s / 1e3])
+
+    def _calc_force(self, context: Context, output: BasicVector) -> None:
+        output.SetFromVector([self._message.Eval(context).actual_force])
+
+
+class SchunkWsgStatusSender(LeafSystem):
+    """Gives the status of a gripper as an lcmt_schunk_wsg_status.
+
+    Ports:
+        input `u0`: distance between the fingers and its rate [m, m/s], shape [2].
+        input `u1`: force between the fingers [N], shape [1], whose magnitude is sent; may be left open for zero.
+        output `y0`: lcmt_schunk_wsg_status.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(converter=SystemScalarConverter())
+        self._state = self.DeclareVectorInputPort(kUseDefaultName, 2)
+        self._force = self.DeclareVectorInputPort(kUseDefaultName, 1)
+        self.DeclareAbstractOutputPort(kUseDefaultName, lambda: Value(lcmt_schunk_wsg_status()), self._calc_message)
+
+    def get_state_input_port(self) -> InputPort:
+        """Returns the port that takes the distance between the fingers and its rate."""
+        return self._state
+
+    def get_force_input_port(self) -> InputPort:
+        """Returns the port that takes the force between the fingers."""
+        return self._force
+
+    def _calc_message(self, context: Context, output: AbstractValue) -> None:
+        message = lcmt_schunk_wsg_status()
+        message.utime = microseconds(context.get_time())
+        position, speed = self._state.Eval(context).tolist()
+        message.actual_position_mm, message.actual_speed_mm_per_s = 1e3 * position, 1e3 * speed
+        message.actual_force = abs(self._force.Eval(context)[0]) if self._force.HasValue(context) else 0.0
+        output.set_value(message)
