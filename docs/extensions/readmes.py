@@ -25,6 +25,7 @@ PACKAGES = ("framework", "geometry", "analysis", "multibody")
 _PLACE = re.compile(r"^```\{readme\} (\S+)\n((?::\w+:.*\n)*)```$", re.MULTILINE)
 _LINK = re.compile(r"\[([^\]]+)\]\(([^)#\s]+)\)")
 _MENTION = re.compile(r"`((?:[\w./]+/)?README\.md)`")
+_CELL = "```{code-cell} ipython3\n:tags: [remove-output]\n"  # what they show is asserted in them
 _PROGRAM = re.compile(r"^```python$", re.MULTILINE)
 
 
@@ -40,7 +41,7 @@ def write_pages(folder: Path) -> None:
     pages = readmes()
     for name, path in pages.items():
         _write(folder / f"{name}.md", _linked(path.read_text(), path.parent, folder))
-    lines = ["# Rooms", "", "What is in each folder, and the way data takes through it: their READMEs.", "", "```{toctree}"]
+    lines = ["# Packages", "", "What is in each folder, and the way data takes through it: their READMEs.", "", "```{toctree}"]
     _write(folder / "index.md", "\n".join([*lines, *(f"{name.replace('.', '/')} <{name}>" for name in pages), "```", ""]))
 
 
@@ -59,7 +60,7 @@ def expand(app: Sphinx, docname: str, source: list[str]) -> None:
         app.env.note_dependency(str(path))
         found = _section(path.read_text(), options.get("section"), f"{match.group(1)}/README.md")
         found = _linked(found, path.parent, page)
-        return _PROGRAM.sub("```{code-cell} ipython3", found) if "run" in options else found
+        return _PROGRAM.sub(_CELL, found) if "run" in options else found
 
     source[0] = _PLACE.sub(text, source[0])
 
@@ -82,7 +83,7 @@ def _linked(text: str, folder: Path, page: Path) -> str:
     def link(match: re.Match[str], shown: str, target: str) -> str:
         path = Path(os.path.normpath(folder / target))
         if path in names:
-            return f"[{shown}](/rooms/{names[path]}.md)"
+            return f"[{shown}](/packages/{names[path]}.md)"
         return f"{shown} (`{path.relative_to(ROOT)}`)" if match.re is _LINK else match.group()
 
     text = _LINK.sub(lambda m: m.group() if "://" in m.group(2) else link(m, m.group(1), m.group(2)), text)
@@ -91,6 +92,6 @@ def _linked(text: str, folder: Path, page: Path) -> str:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Tells Sphinx about all this."""
-    app.connect("builder-inited", lambda app: write_pages(Path(app.srcdir) / "rooms"), priority=100)
+    app.connect("builder-inited", lambda app: write_pages(Path(app.srcdir) / "packages"), priority=100)
     app.connect("source-read", expand)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
