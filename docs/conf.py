@@ -5,12 +5,13 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "extensions"))
+os.environ.pop("MPLBACKEND", None)  # pages show their plots
 
 import merganser
 
 project = "merganser"
-author = "the authors of merganser"
-copyright = "the authors of merganser, BSD 3-clause license"
+author = "the merganser authors"
+copyright = "2026, the merganser authors"
 version = release = merganser.__version__
 
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.mathjax", "myst_nb", "references", "readmes"]
@@ -31,7 +32,12 @@ nb_merge_streams = True
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
-html_theme = os.environ.get("T", "pydata_sphinx_theme")
+html_theme = "pydata_sphinx_theme"
 html_title = "merganser"
 html_show_sourcelink = False
-html_theme_options = {"collapse_navigation": True}
+html_theme_options = {
+    "collapse_navigation": True,
+    "navigation_with_keys": False,
+    "show_prev_next": False,
+    "secondary_sidebar_items": ["page-toc"],
+}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import inspect
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -34,11 +33,6 @@ def write_pages(folder: Path) -> None:
             path.write_text(text)
 
 
-def remove_pages(folder: Path) -> None:
-    """Removes all of them."""
-    shutil.rmtree(folder, ignore_errors=True)
-
-
 def _title(text: str, line: str = "=") -> list[str]:
     return [text, line * len(text), ""]
 
@@ -46,8 +40,9 @@ def _title(text: str, line: str = "=") -> list[str]:
 def _index(names: PublicNames) -> list[str]:
     lines = [
         *_title("Reference"),
-        "All that the packages export, from their docstrings. Units are SI, angles in radians; arrays say their shapes.",
-        "``X_WB`` is the pose of B in W, ``V_WB_W`` the velocity of B in W, expressed in W, [rotational; translational].",
+        "All that the packages export, from their docstrings. Units are SI, angles in radians; arrays say their",
+        "shapes. ``X_WB`` is the pose of B in W, ``V_WB_W`` the velocity of B in W, expressed in W, [rotational;",
+        "translational].",
         "``Foo_[T]`` is ``Foo`` for scalars of type T.",
         "",
     ]
@@ -128,7 +123,8 @@ def _value(address: str, value: Any) -> list[str]:
 
 def _class_page(names: PublicNames, home: str, cls: type) -> list[str]:
     package, _, name = home.rpartition(".")
-    lines = [*_title(name), f".. py:currentmodule:: {package}", "", f".. autoclass:: {home}", "   :show-inheritance:", ""]
+    lines = [*_title(name), f".. py:currentmodule:: {package}", ""]
+    lines += [f".. autoclass:: {home}", "   :show-inheritance:", ""]
     topics = [(part, members) for part, members in names.topics(cls) if members]
     if sum(len(members) for _, members in topics) > 8:
         rows = [

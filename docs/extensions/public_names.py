@@ -122,7 +122,8 @@ class PublicNames:
         """What is described with a class, by the classes of which it is made: names, and what they are in the class."""
         found, seen = [], set()
         for part in self.own_parts(cls):
-            members = {name: thing for name, thing in vars(part).items() if name not in seen and _is_member(cls, name, thing)}
+            own = {name: thing for name, thing in vars(part).items() if name not in seen}
+            members = {name: thing for name, thing in own.items() if _is_member(cls, name, thing)}
             seen.update(members)
             found.append((part, members))
         return found

@@ -6,8 +6,8 @@ A page says
     :section: A joint of your own
     ```
 
-and has the text of that section there, without its heading; with `:run:`, programs in it are cells of the page. Links to
-other READMEs become links to their pages.
+and has the text of that section there, without its heading; with `:run:`, programs in it are cells of the page. Links
+to other READMEs become links to their pages.
 """
 
 from __future__ import annotations
@@ -41,8 +41,9 @@ def write_pages(folder: Path) -> None:
     pages = readmes()
     for name, path in pages.items():
         _write(folder / f"{name}.md", _linked(path.read_text(), path.parent, folder))
-    lines = ["# Packages", "", "What is in each folder, and the way data takes through it: their READMEs.", "", "```{toctree}"]
-    _write(folder / "index.md", "\n".join([*lines, *(f"{name.replace('.', '/')} <{name}>" for name in pages), "```", ""]))
+    lines = ["# Packages", "", "What is in each folder, and the way data takes through it: their READMEs.", ""]
+    entries = [f"{name.replace('.', '/')} <{name}>" for name in pages]
+    _write(folder / "index.md", "\n".join([*lines, "```{toctree}", ":maxdepth: 1", "", *entries, "```", ""]))
 
 
 def _write(path: Path, text: str) -> None:

@@ -1,13 +1,12 @@
 """What Sphinx is told about merganser: its pages of reference, its docstrings, and what names in texts refer to.
 
-Code in texts that is a public name becomes a link to its description, in pages as in docstrings. What looks like a public
-name in a docstring and is none is a warning, and so an error of a build with -W.
+Code in texts that is a public name becomes a link to its description, in pages as in docstrings. A link of which the
+target is missing is a warning, and so an error of a build with -W.
 """
 
 from __future__ import annotations
 
 import builtins
-import re
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +82,8 @@ def find_reference(app: Sphinx, env: Any, node: addnodes.pending_xref, content: 
         if found is not None:
             return found
     if hasattr(builtins, target):
-        page = "exceptions" if target.endswith(("Error", "Exception", "Interrupt", "Warning", "Iteration")) else "functions"
+        kind = getattr(builtins, target)
+        page = "exceptions" if isinstance(kind, type) and issubclass(kind, BaseException) else "functions"
         return _link(content, f"https://docs.python.org/3/library/{page}.html#{target}")
     for library, address in _LIBRARIES.items():
         if target.startswith(f"{library}."):
