@@ -122,7 +122,9 @@ class RenderEngineVtk(RenderEngine):
 
     def DoGetParameterYaml(self) -> str:
         """The parameters with which this was made."""
-        return yaml_dump_typed(self._params, child_name="RenderEngineVtkParams")
+        text = yaml_dump_typed(self._params, child_name="RenderEngineVtkParams")
+        assert text is not None
+        return text
 
     def __copy__(self) -> RenderEngine:
         return self.Clone()
@@ -166,4 +168,6 @@ class RenderEngineGl(RenderEngineVtk):
 
     def DoGetParameterYaml(self) -> str:
         """The parameters with which this was made."""
-        return yaml_dump_typed(self._gl_params, child_name="RenderEngineGlParams")
+        text = yaml_dump_typed(self._gl_params, child_name="RenderEngineGlParams")
+        assert text is not None
+        return text
