@@ -29,12 +29,15 @@ nb_execution_mode = "force"
 nb_execution_timeout = 120
 nb_execution_raise_on_error = True
 nb_merge_streams = True
+nb_render_markdown_format = "myst"
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 html_theme = "pydata_sphinx_theme"
 html_title = "merganser"
 html_show_sourcelink = False
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_theme_options = {
     "collapse_navigation": True,
     "navigation_with_keys": False,
