@@ -7,19 +7,20 @@ target is missing is a warning, and so an error of a build with -W.
 from __future__ import annotations
 
 import builtins
+import re
 from pathlib import Path
 from typing import Any
 
 from api_pages import write_pages
 from docstrings import to_rst
 from docutils import nodes
+from numpy.typing import ArrayLike
 from public_names import public_names
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
-from sphinx.util import logging
+from sphinx.util.typing import stringify_annotation
 
-_log = logging.getLogger(__name__)
 _NO_LINKS_IN = (nodes.reference, addnodes.pending_xref, addnodes.desc_signature, nodes.title)
 _LIBRARIES = {
     "collections.abc": "https://docs.python.org/3/library/collections.abc.html",
@@ -29,6 +30,9 @@ _LIBRARIES = {
     "yaml": "https://pyyaml.org/wiki/PyYAMLDocumentation",
     "numba": "https://numba.readthedocs.io/en/stable/reference/index.html",
 }
+
+_ARRAY_LIKE = stringify_annotation(ArrayLike, "smart")  # the types of which it is made
+_ARRAY = re.compile(r"(~?numpy\.ndarray)\[tuple\[[^\[\]]*\], ~?numpy\.dtype\[[^\[\]]*\]\]")
 
 
 class LinkPublicNames(SphinxTransform):
@@ -101,6 +105,17 @@ def rewrite_docstring(app: Sphinx, what: str, name: str, thing: Any, options: An
     lines[:] = to_rst("\n".join(lines))
 
 
+def name_arrays(
+    app: Sphinx, what: str, name: str, thing: Any, options: Any, signature: str | None, result: str | None
+) -> tuple[str | None, str | None]:
+    """Calls arrays in signatures by their names; docstrings say their shapes."""
+    return _with_names(signature), _with_names(result)
+
+
+def _with_names(text: str | None) -> str | None:
+    return text and _ARRAY.sub(r"\1", text.replace(_ARRAY_LIKE, "~numpy.typing.ArrayLike"))
+
+
 def public_bases(app: Sphinx, name: str, cls: type, options: Any, bases: list[Any]) -> None:
     """Leaves of the bases of a class those that are described."""
     bases[:] = public_names().bases(cls) or [object]
@@ -112,5 +127,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("builder-inited", lambda app: write_pages(Path(app.srcdir) / "api"), priority=100)
     app.connect("missing-reference", find_reference)
     app.connect("autodoc-process-docstring", rewrite_docstring, priority=100)
+    app.connect("autodoc-process-signature", name_arrays)
     app.connect("autodoc-process-bases", public_bases)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
