@@ -26,7 +26,7 @@ python_maximum_signature_line_length = 88
 toc_object_entries_show_parents = "hide"
 
 nb_execution_mode = "force"
-nb_execution_timeout = 120
+nb_execution_timeout = 300
 nb_execution_raise_on_error = True
 nb_merge_streams = True
 nb_render_markdown_format = "myst"

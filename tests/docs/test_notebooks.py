@@ -20,7 +20,7 @@ def test_notebooks_run_and_show_plots_and_scenes(path):
     notebook = nbformat.read(path, as_version=4)
     environment = {name: value for name, value in os.environ.items() if name != "MPLBACKEND"}
     client = nbclient.NotebookClient(
-        notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(path.parent)}}
+        notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(path.parent)}}
     )
     client.execute(env=environment)
     outputs = [output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", [])]
