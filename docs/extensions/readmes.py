@@ -1,0 +1,98 @@
+"""READMEs of the packages as pages, and their sections in other pages: one source, also for programs that are executed.
+
+A page says
+
+    ```{readme} multibody/kernels
+    :section: A joint of your own
+    ```
+
+and has the text of that section there, without its heading; with `:run:`, programs in it are cells of the page. Links
+to other READMEs become links to their pages.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from public_names import ROOT
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+
+PACKAGES = ("framework", "geometry", "analysis", "multibody")
+_PLACE = re.compile(r"^```\{readme\} (\S+)\n((?::\w+:.*\n)*)```$", re.MULTILINE)
+_LINK = re.compile(r"\[([^\]]+)\]\(([^)#\s]+)\)")
+_MENTION = re.compile(r"`((?:[\w./]+/)?README\.md)`")
+_CELL = "```{code-cell} ipython3\n:tags: [remove-output]\n"  # what they show is asserted in them
+_PROGRAM = re.compile(r"^```python$", re.MULTILINE)
+
+
+def readmes() -> dict[str, Path]:
+    """The READMEs that are pages, by the names of these."""
+    paths = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("README.md"))
+    return {path.parent.relative_to(ROOT).as_posix().replace("/", "."): path for path in paths}
+
+
+def write_pages(folder: Path) -> None:
+    """Writes a page for each README, and one that lists them."""
+    folder.mkdir(exist_ok=True)
+    pages = readmes()
+    for name, path in pages.items():
+        _write(folder / f"{name}.md", _linked(path.read_text(), path.parent, folder))
+    lines = ["# Packages", "", "What is in each folder, and the way data takes through it: their READMEs.", ""]
+    entries = [f"{name.replace('.', '/')} <{name}>" for name in pages]
+    _write(folder / "index.md", "\n".join([*lines, "```{toctree}", ":maxdepth: 1", "", *entries, "```", ""]))
+
+
+def _write(path: Path, text: str) -> None:
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
+def expand(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Puts sections of READMEs into a page."""
+    page = Path(app.env.doc2path(docname)).parent
+
+    def text(match: re.Match[str]) -> str:
+        options = dict(re.findall(r"^:(\w+): *(.*)$", match.group(2), re.MULTILINE))
+        path = ROOT / match.group(1) / "README.md"
+        app.env.note_dependency(str(path))
+        found = _section(path.read_text(), options.get("section"), f"{match.group(1)}/README.md")
+        found = _linked(found, path.parent, page)
+        return _PROGRAM.sub(_CELL, found) if "run" in options else found
+
+    source[0] = _PLACE.sub(text, source[0])
+
+
+def _section(text: str, title: str | None, place: str) -> str:
+    """The text below a heading, or all of it below the first one."""
+    parts = re.split(r"^(#+ .*)$", text, flags=re.MULTILINE)
+    if title is None:
+        return "".join(parts[2:]).strip()
+    headings = [heading.lstrip("# ") for heading in parts[1::2]]
+    if title not in headings:
+        raise ExtensionError(f"{place} has no section '{title}'. It has: {', '.join(headings)}.")
+    return parts[2 * headings.index(title) + 2].strip()
+
+
+def _linked(text: str, folder: Path, page: Path) -> str:
+    """Links that are right in the README's folder made right in that of the page."""
+    names = {path: name for name, path in readmes().items()}
+
+    def link(match: re.Match[str], shown: str, target: str) -> str:
+        path = Path(os.path.normpath(folder / target))
+        if path in names:
+            return f"[{shown}](/packages/{names[path]}.md)"
+        return f"{shown} (`{path.relative_to(ROOT)}`)" if match.re is _LINK else match.group()
+
+    text = _LINK.sub(lambda m: m.group() if "://" in m.group(2) else link(m, m.group(1), m.group(2)), text)
+    return _MENTION.sub(lambda m: link(m, m.group(), m.group(1)), text)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Tells Sphinx about all this."""
+    app.connect("builder-inited", lambda app: write_pages(Path(app.srcdir) / "packages"), priority=100)
+    app.connect("source-read", expand)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
