@@ -2,8 +2,8 @@
 
     python tests/support/alone.py [FILE or FOLDER ...]
 
-Files are taken from tests/ if none are given, but for those that compare with pydrake or run examples or notebooks. What
-they import is loaded once, and each file runs in a fork of that process: see fresh_processes.py.
+Files are taken from tests/ if none are given, but for those that compare with pydrake or run examples or notebooks.
+What they import is loaded once, and each file runs in a fork of that process: see fresh_processes.py.
 """
 
 from __future__ import annotations
