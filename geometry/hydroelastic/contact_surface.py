@@ -205,7 +205,7 @@ class ContactSurface:
             vertices [Pa], shape [n].
         """
         vertices, triangles = self._around_centroids if self.is_triangle() else (self._vertices, self._around_corners())
-        return vertices[:, :3], triangles, vertices[:, 3]
+        return vertices[:, :3].copy(), triangles.copy(), vertices[:, 3].copy()
 
     def Equal(self, surface: ContactSurface) -> bool:
         """Whether both have the same kind of faces, exactly the same vertices and exactly the same pressures there."""

@@ -202,6 +202,8 @@ def test_surfaces_as_triangles_have_their_area_and_pressures(kind: HydroelasticC
     assert areas.sum() == pytest.approx(surface.total_area(), rel=1e-9) and len(pressures) == len(p_WV)
     field = surface.tri_e_MN() if surface.is_triangle() else surface.poly_e_MN()
     np.testing.assert_allclose(pressures, [field.EvaluateAtVertex(v) for v in range(len(p_WV))])
+    p_WV += 1.0  # whoever draws may move them
+    np.testing.assert_allclose(surface.as_triangles()[0], p_WV - 1.0, atol=1e-12)
 
 
 def surface_contact(force: Any = (0, 0, 5), moment: Any = (0, 0, 0), pressures: Any = (1, 2, 3)) -> SurfaceContact:
