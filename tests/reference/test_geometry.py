@@ -203,7 +203,7 @@ def test_contact_materials_agree() -> None:
 def test_public_functions_of_a_class_are_among_those_of_pydrake(cls: str) -> None:
     extra = {
         "CollisionFilterDeclaration": {"statements"},
-        "ContactSurface": {"Save"},
+        "ContactSurface": {"Save", "as_triangles"},
         "FramePoseVector": {"frame_ids", "poses_of", "poses", "rows", "set_poses"},
         "GeometryInstance": {"properties", "set_properties"},
         "GeometrySet": {"frame_ids", "geometry_ids"},
