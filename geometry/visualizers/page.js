@@ -36,6 +36,10 @@ const commands = {
     if (texture) texture.mapping = THREE.EquirectangularReflectionMapping;
     viewer.scene.environment = texture;
   },
+  show_preview: c => {
+    element("preview").style.display = c.picture ? "block" : "none";
+    if (c.picture) element("preview").src = c.picture;
+  },
   set_property: c => {
     builtin(c);
     if (c.property === "modulated_opacity") modulate(viewer.scene, 1);

@@ -17,11 +17,13 @@ from merganser.analysis import Simulator
 from merganser.framework import Context
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.geometry import Box, MeshcatCone, Rgba
+from merganser.geometry.rendering import MakeRenderEngineVtk, RenderEngineVtkParams
 from merganser.geometry.visualizers import ConnectPlanarSceneGraphVisualizer, Meshcat, StartMeshcat
 from merganser.multibody.parsing import PackageMap, Parser
 from merganser.multibody.planning import RobotDiagram, RobotDiagramBuilder
 from merganser.multibody.tree import FrameIndex
 from merganser.multibody.visualization.apply_visualization_config import ApplyVisualizationConfig
+from merganser.multibody.visualization.camera_preview import CameraPreview
 from merganser.multibody.visualization.frame_triads import AddFrameTriadIllustration
 from merganser.multibody.visualization.joint_sliders import JointSliders, move_plant
 from merganser.multibody.visualization.params import VisualizationConfig
@@ -33,6 +35,7 @@ _logger = logging.getLogger("merganser.multibody")
 _PERIOD = 1 / 32  # of looks at sliders and buttons [s]
 _STOP, _RELOAD = "Stop Running", "Reload Model Files"
 _SIGN = "/PARSE_ERROR"  # the path of what is shown instead of models that cannot be read
+_TRACKED = "?tracked_camera=on"  # at the end of the address of a page that tells where its camera is
 _ORANGE = Rgba(1.0, 0.4, 0.0)
 _VISUAL = """
 <sdf version="1.12"><model name="{name}"><link name="body"><visual name="visual">
@@ -50,12 +53,14 @@ class _Finalized:
         context: of the diagram.
         sliders: for the joints.
         package_map: with which models were read.
+        preview: the camera whose picture is in the page, if there is one.
     """
 
     diagram: RobotDiagram
     context: Context
     sliders: JointSliders
     package_map: PackageMap
+    preview: CameraPreview | None
 
 
 class ModelVisualizer:
@@ -75,7 +80,9 @@ class ModelVisualizer:
         triad_radius: of their axes [m].
         triad_opacity: from 0 to 1.
         publish_contacts: whether contact forces are shown.
-        show_rgbd_sensor: not there yet.
+        show_rgbd_sensor: whether the page has the picture of an RgbdSensor in its corner, which sees the perception
+            geometries from where the camera of the page is; one page must be opened with `?tracked_camera=on` at the
+            end of its address, as Run() does. Needs the extra `render`.
         browser_new: whether Run() opens a window of the browser.
         pyplot: whether there is a figure of matplotlib, too.
         meshcat: where to show; a new one by default.
@@ -85,7 +92,7 @@ class ModelVisualizer:
             'rigid' or 'compliant'.
 
     Raises:
-        NotImplementedError: show_rgbd_sensor is true.
+        ImportError: show_rgbd_sensor is true, and the extra `render` is not installed.
         RuntimeError: there is no such type of compliance.
     """
 
@@ -106,9 +113,10 @@ class ModelVisualizer:
         compliance_type: str = "undefined",
     ) -> None:
         if show_rgbd_sensor:
-            raise NotImplementedError("ModelVisualizer: show_rgbd_sensor is not there yet; leave it out.")
+            MakeRenderEngineVtk(RenderEngineVtkParams())  # raises if it cannot be had
         self._triads = (triad_length, triad_radius, triad_opacity) if visualize_frames else None
         self._publish_contacts = publish_contacts
+        self._show_rgbd_sensor = show_rgbd_sensor
         self._browser_new = browser_new
         self._pyplot = pyplot
         self._meshcat = meshcat
@@ -206,6 +214,9 @@ class ModelVisualizer:
         meshcat = self._clean_meshcat()
         config = VisualizationConfig(publish_contacts=publish_contacts, enable_alpha_sliders=True)
         ApplyVisualizationConfig(config, builder.builder(), plant=plant, scene_graph=scene_graph, meshcat=meshcat)
+        preview = None
+        if self._show_rgbd_sensor:
+            preview = CameraPreview(builder, meshcat, self._environment_map, self._no_lights)
         sliders = builder.builder().AddNamedSystem("joint_sliders", JointSliders(meshcat, plant))
         if self._pyplot:
             ConnectPlanarSceneGraphVisualizer(builder.builder(), scene_graph)
@@ -216,7 +227,7 @@ class ModelVisualizer:
         context = simulator.get_mutable_context()
         plant_context = diagram.mutable_plant_context(context)
         plant.get_actuation_input_port().FixValue(plant_context, np.zeros(plant.num_actuated_dofs()))
-        self._finalized = _Finalized(diagram, context, sliders, packages)
+        self._finalized = _Finalized(diagram, context, sliders, packages, preview)
         if q is not None:
             sliders.SetPositions(q)
             move_plant(plant, plant_context, q)
@@ -240,11 +251,14 @@ class ModelVisualizer:
             count = self._finalized.diagram.plant().num_positions()
             self._finalized.sliders.SetPositions(_checked_position(position, count))
         meshcat = self.meshcat()
+        url = meshcat.web_url() + (f"/{_TRACKED}" if self._show_rgbd_sensor else "")
         if self._browser_new:
             import webbrowser
 
             self._browser_new = False
-            webbrowser.open(meshcat.web_url(), new=True)
+            webbrowser.open(url, new=True)
+        elif self._show_rgbd_sensor and meshcat.GetTrackedCameraPose() is None:
+            _logger.warning(f"Open {url} to see what the camera of the page sees.")
         if not loop_once:
             _logger.info(f"Click '{_STOP}' in the page, or press Esc there, to quit.")
         try:
@@ -268,6 +282,7 @@ class ModelVisualizer:
             if values != shown:
                 self._publish()
                 shown = values
+            self._show_preview()
             if loop_once or meshcat.GetButtonClicks(_STOP):
                 return
             time.sleep(_PERIOD)
@@ -278,6 +293,11 @@ class ModelVisualizer:
         diagram, context = self._finalized.diagram, self._finalized.context
         if move_plant(diagram.plant(), diagram.mutable_plant_context(context), self._finalized.sliders.positions()):
             diagram.ForcedPublish(context)
+
+    def _show_preview(self) -> None:
+        """Shows what the camera of the page sees now."""
+        if self._finalized is not None and self._finalized.preview is not None:
+            self._finalized.preview.update(self._finalized.context)
 
     # ------------------------------------------------------------------ reading files again
 
@@ -338,6 +358,7 @@ class ModelVisualizer:
         meshcat = self.meshcat()
         meshcat.Delete()
         meshcat.DeleteAddedControls()
+        meshcat.show_preview(None)
         if self._no_lights:
             meshcat.SetProperty("/Lights", "visible", False)
         if self._environment_map != Path():

@@ -16,7 +16,7 @@ from merganser.geometry.visualizers.scene import ANIMATION
 
 __all__ = ["RecordingFace"]
 
-_ONLY_LIVE = (CONTROL, f"remove {CONTROL}", "rate", "show rate")
+_ONLY_LIVE = (CONTROL, f"remove {CONTROL}", "preview", "rate", "show rate")
 
 
 class RecordingFace(MeshcatParts):

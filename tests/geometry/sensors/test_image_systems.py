@@ -59,6 +59,16 @@ def test_depths_are_white_to_black_and_invalid_ones_red(kind: Any) -> None:
     assert (colors.data == 255).all()
 
 
+@pytest.mark.parametrize("kind, name", [(ColorizeDepthImage, "invalid_color"), (ColorizeLabelImage, "background_color")])
+def test_colors_of_what_is_nothing_are_fields_of_their_classes(kind: Any, name: str) -> None:
+    system = kind()
+    assert isinstance(vars(kind)[name], property) and isinstance(getattr(system, name), Rgba)
+    setattr(system, name, Rgba(0.1, 0.2, 0.3, 0.4))
+    assert getattr(system, name) == Rgba(0.1, 0.2, 0.3, 0.4) != getattr(kind(), name)
+    with pytest.raises(TypeError, match=rf"{kind.__name__}\.{name} must be an Rgba; given 3"):
+        setattr(system, name, 3)
+
+
 def test_labels_have_ten_colors_and_reserved_ones_none() -> None:
     labels, colors = ImageLabel16I(14, 1), ImageRgba8U()
     largest, reserved = RenderLabel.kMaxUnreserved, (RenderLabel.kEmpty, RenderLabel.kDontCare)
