@@ -59,7 +59,10 @@ def test_depths_are_white_to_black_and_invalid_ones_red(kind: Any) -> None:
     assert (colors.data == 255).all()
 
 
-@pytest.mark.parametrize("kind, name", [(ColorizeDepthImage, "invalid_color"), (ColorizeLabelImage, "background_color")])
+_COLORS = [(ColorizeDepthImage, "invalid_color"), (ColorizeLabelImage, "background_color")]
+
+
+@pytest.mark.parametrize("kind, name", _COLORS)
 def test_colors_of_what_is_nothing_are_fields_of_their_classes(kind: Any, name: str) -> None:
     system = kind()
     assert isinstance(vars(kind)[name], property) and isinstance(getattr(system, name), Rgba)
