@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import enum
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.math import RigidTransform
+from merganser.geometry.visualizers.controls import Slider
 from merganser.geometry.visualizers.encoding import Message, encode
 from merganser.geometry.visualizers.pose_block import PoseBlock
 from merganser.geometry.visualizers.scene import full_path, joined_path
@@ -57,6 +59,8 @@ class MeshcatAnimation:
         self._poses: dict[PoseBlock, dict[int, NDArray[np.float64]]] = {}  # by block and frame
         self._tracks: dict[str, dict[str, _Track]] = {}  # by path and property
         self._sequences: dict[str, Sequence] = {}  # by path
+        self._sliders: dict[str, tuple[Slider, _Track]] = {}  # by name: the last state, and values
+        self._slider_frame = -1  # at which they were noted last
 
     # ------------------------------------------------------------------ how it is played
 
@@ -160,6 +164,16 @@ class MeshcatAnimation:
         name = joined_path(full_path(path))
         self._sequences.setdefault(name, Sequence()).set(_checked_frame(frame), drawing)
 
+    def note_sliders(self, frame: int, read: Callable[[], dict[str, Slider]]) -> None:
+        """Notes where sliders are at a frame, unless that has just been done; `read` gives them by name."""
+        if frame == self._slider_frame:
+            return
+        self._slider_frame = _checked_frame(frame)
+        for name, slider in read().items():
+            track = self._sliders[name][1] if name in self._sliders else _Track("number")
+            track.values[frame] = slider.value
+            self._sliders[name] = (slider, track)
+
     def _set(self, frame: int, path: str, name: str, kind: str, value: Any) -> None:
         frame = _checked_frame(frame)
         tracks = self._tracks.setdefault(joined_path(full_path(path)), {})
@@ -187,6 +201,10 @@ class MeshcatAnimation:
             clips[f"{path}/<object>"] = [
                 _track("sequenceFrame", "number", sequence.frames(), sequence.numbers(), is_smooth=False)
             ]
+        sliders = []
+        for i, (name, (slider, track)) in enumerate(self._sliders.items()):
+            sliders.append({"name": name, "min": slider.min, "max": slider.max, "step": slider.step})
+            clips.setdefault(joined_path([]), []).append(track.json(f"slider{i}", is_smooth=False))
         command = {
             "type": "set_animation",
             "animations": [
@@ -200,6 +218,7 @@ class MeshcatAnimation:
                 "clampWhenFinished": self._clamp_when_finished,
             },
             "sequences": sequences,
+            "sliders": sliders,
         }
         return encode(command)
 
@@ -213,9 +232,10 @@ class _Track:
         self.kind = kind
         self.values: dict[int, Any] = {}
 
-    def json(self, name: str) -> dict[str, Any]:
+    def json(self, name: str, is_smooth: bool = True) -> dict[str, Any]:
         frames = sorted(self.values)
-        return _track(name, self.kind, np.array(frames), np.array([self.values[frame] for frame in frames]))
+        values = np.array([self.values[frame] for frame in frames])
+        return _track(name, self.kind, np.array(frames), values, is_smooth)
 
 
 def _track(
