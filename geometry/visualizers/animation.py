@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.core.arguments import checked_number
 from merganser.framework.math import RigidTransform
 from merganser.geometry.visualizers.controls import Slider
 from merganser.geometry.visualizers.encoding import Message, encode
@@ -48,9 +49,10 @@ class MeshcatAnimation:
     LoopMode = _LoopMode
 
     def __init__(self, frames_per_second: float = 64.0) -> None:
-        if not (frames_per_second > 0 and math.isfinite(frames_per_second)):
+        rate = checked_number(frames_per_second, "MeshcatAnimation: frames_per_second")
+        if not (rate > 0 and math.isfinite(rate)):
             raise RuntimeError(f"MeshcatAnimation: frames_per_second must be positive; given {frames_per_second}.")
-        self._frames_per_second = float(frames_per_second)
+        self._frames_per_second = rate
         self._start_time = 0.0
         self._autoplay = True
         self._loop_mode = _LoopMode.kLoopRepeat
@@ -72,8 +74,11 @@ class MeshcatAnimation:
         """The number of the frame at a time [s], rounded down, save for what may be errors of rounding.
 
         Raises:
-            RuntimeError: it is before `start_time`.
+            RuntimeError: it is before `start_time`, or not finite.
+            TypeError: it is no number.
         """
+        if not math.isfinite(checked_number(time_from_start, "MeshcatAnimation.frame(): the time")):
+            raise RuntimeError(f"MeshcatAnimation.frame(): the time must be finite; given {time_from_start}.")
         if not time_from_start >= self._start_time:
             raise RuntimeError(
                 f"MeshcatAnimation.frame(): time {time_from_start} is before the start time {self._start_time}."

@@ -93,6 +93,7 @@ class ModelVisualizer:
 
     Raises:
         ImportError: show_rgbd_sensor is true, and the extra `render` is not installed.
+        TypeError: `meshcat` is none; `environment_map` is no path.
         RuntimeError: there is no such type of compliance.
     """
 
@@ -114,13 +115,15 @@ class ModelVisualizer:
     ) -> None:
         if show_rgbd_sensor:
             MakeRenderEngineVtk(RenderEngineVtkParams())  # raises if it cannot be had
+        if meshcat is not None and not isinstance(meshcat, Meshcat):
+            raise TypeError(f"ModelVisualizer: meshcat must be a Meshcat; given {meshcat!r}.")
         self._triads = (triad_length, triad_radius, triad_opacity) if visualize_frames else None
         self._publish_contacts = publish_contacts
         self._show_rgbd_sensor = show_rgbd_sensor
         self._browser_new = browser_new
         self._pyplot = pyplot
         self._meshcat = meshcat
-        self._environment_map = Path(environment_map)
+        self._environment_map = _checked_path("environment_map", environment_map)
         self._no_lights = no_lights
         self._compliance_type = compliance_type
         self._models: list[dict[str, Any]] | None = []  # arguments of AddModels; None if there may be others
@@ -373,7 +376,9 @@ class ModelVisualizer:
 
 def _arguments_of_parser(filename: str | os.PathLike[str] | None, url: str | None) -> dict[str, Any]:
     """What Parser.AddModels is given for a file or an address; for glTF a model that has it as illustration."""
-    address = str(filename) if url is None else url
+    address = str(_checked_path("filename", filename)) if filename is not None else url
+    if not isinstance(address, str):
+        raise TypeError(f"ModelVisualizer: url must be a string; given {url!r}.")
     if not address.endswith((".gltf", ".glb")):
         return {"file_name": address} if url is None else {"url": url}
     if filename is not None:
@@ -387,11 +392,23 @@ def _checked_position(position: ArrayLike, num_positions: int) -> NDArray[np.flo
     """Positions of all joints.
 
     Raises:
-        ValueError: there are more or fewer.
+        ValueError: there are more or fewer, or one is not finite.
+        TypeError: they are no numbers.
     """
-    q = np.asarray(position, dtype=np.float64).ravel()
+    try:
+        q = np.asarray(position, dtype=np.float64).ravel()
+    except (TypeError, ValueError):
+        raise TypeError(f"ModelVisualizer: the position must be numbers; given {position!r}.") from None
     if len(q) != num_positions:
         raise ValueError(
             f"ModelVisualizer: the position has {len(q)} numbers, but the models have {num_positions} positions."
         )
+    if not np.isfinite(q).all():
+        raise ValueError(f"ModelVisualizer: the position must be finite; given {position!r}.")
     return q
+
+
+def _checked_path(name: str, given: str | os.PathLike[str]) -> Path:
+    if not isinstance(given, (str, os.PathLike)):
+        raise TypeError(f"ModelVisualizer: {name} must be the path of a file; given {given!r}.")
+    return Path(given)

@@ -181,6 +181,12 @@ def test_videos_that_cannot_be_are_refused(monkeypatch: pytest.MonkeyPatch) -> N
         VideoWriter(filename="x.gif", backend="x")
     with pytest.raises(ValueError, match="fps of a VideoWriter must be positive"):
         VideoWriter(filename="x.gif", fps=0.0)
+    with pytest.raises(RuntimeError, match=r"the folder '/no/where' of '/no/where/x.gif' does not exist"):
+        VideoWriter(filename="/no/where/x.gif")
+    with pytest.raises(RuntimeError, match=r"writes .gif, .webp and .apng files, and not 'x.mp4'. Use backend 'cv2'"):
+        VideoWriter(filename="x.mp4")
+    with pytest.raises(TypeError, match="filename of a VideoWriter must be a path; given 3"):
+        VideoWriter(filename=3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="four letters; given 'mp4'"):
         VideoWriter(filename="x.mp4", backend="cv2", fourcc="mp4")
     monkeypatch.setitem(__import__("sys").modules, "cv2", None)

@@ -66,6 +66,11 @@ def test_settings_of_animations() -> None:
     assert animation.start_time() == 1 and animation.frame(1.99) == 31
     with pytest.raises(RuntimeError, match=r"time 0.5 is before the start time 1"):
         animation.frame(0.5)
+    for time in (np.nan, np.inf):
+        with pytest.raises(RuntimeError, match="the time must be finite"):
+            animation.frame(time)
+    with pytest.raises(TypeError, match="frames_per_second: expected a number, got 'fast'"):
+        MeshcatAnimation("fast")  # type: ignore[arg-type]
     assert animation.autoplay() and animation.clamp_when_finished() and animation.repetitions() == 1
     assert animation.loop_mode() == MeshcatAnimation.LoopMode.kLoopRepeat
     animation.set_loop_mode(animation.LoopMode.kLoopOnce)

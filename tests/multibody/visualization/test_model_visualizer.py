@@ -214,6 +214,36 @@ def test_a_window_is_opened_once_and_lights_may_be_off(meshcat: Meshcat, tmp_pat
         ModelVisualizer(meshcat=meshcat, environment_map="sky.png").Finalize()
 
 
+@pytest.mark.parametrize(
+    ("position", "error", "text"),
+    [
+        ([0.1] * 6 + [np.nan], ValueError, "the position must be finite; given .*nan"),
+        (["here"] * 7, TypeError, "the position must be numbers; given .*here"),
+        ([None] * 7, ValueError, "the position must be finite"),
+    ],
+)
+def test_positions_that_are_none_are_refused_and_change_nothing(
+    meshcat: Meshcat, position: Any, error: Any, text: str
+) -> None:
+    visualizer = ModelVisualizer(meshcat=meshcat)
+    visualizer.AddModels(ARM)
+    visualizer.Run(position=[0.5] * 7, loop_once=True)
+    with pytest.raises(error, match=f"ModelVisualizer: {text}"):
+        visualizer.Run(position=position, loop_once=True)
+    assert {meshcat.GetSliderValue(f"joint_{i}") for i in range(1, 8)} == {0.5} and meshcat.GetButtonNames() == []
+
+
+def test_arguments_of_other_types_are_named(meshcat: Meshcat) -> None:
+    visualizer = ModelVisualizer(meshcat=meshcat)
+    calls: list[tuple[Any, str]] = [
+        (ModelVisualizer, "meshcat"), (ModelVisualizer, "environment_map"), (visualizer.AddModels, "filename"),
+        (visualizer.AddModels, "url"),
+    ]  # fmt: skip
+    for call, name in calls:
+        with pytest.raises(TypeError, match=rf"ModelVisualizer: {name} must be .*; given 3\."):
+            call(**{name: 3})
+
+
 def picture_of(meshcat: Meshcat) -> np.ndarray | None:
     """What a page that is opened now has in its corner, shape [height, width, 3]; None for nothing."""
     from PIL import Image
