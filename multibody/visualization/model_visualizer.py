@@ -8,7 +8,7 @@ import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,16 +17,17 @@ from merganser.analysis import Simulator
 from merganser.framework import Context
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.geometry import Box, MeshcatCone, Rgba
-from merganser.geometry.rendering import MakeRenderEngineVtk, RenderEngineVtkParams
 from merganser.geometry.visualizers import ConnectPlanarSceneGraphVisualizer, Meshcat, StartMeshcat
 from merganser.multibody.parsing import PackageMap, Parser
 from merganser.multibody.planning import RobotDiagram, RobotDiagramBuilder
 from merganser.multibody.tree import FrameIndex
 from merganser.multibody.visualization.apply_visualization_config import ApplyVisualizationConfig
-from merganser.multibody.visualization.camera_preview import CameraPreview
 from merganser.multibody.visualization.frame_triads import AddFrameTriadIllustration
 from merganser.multibody.visualization.joint_sliders import JointSliders, move_plant
 from merganser.multibody.visualization.params import VisualizationConfig
+
+if TYPE_CHECKING:
+    from merganser.multibody.visualization.camera_preview import CameraPreview
 
 __all__ = ["ModelVisualizer"]
 
@@ -114,6 +115,8 @@ class ModelVisualizer:
         compliance_type: str = "undefined",
     ) -> None:
         if show_rgbd_sensor:
+            from merganser.geometry.rendering import MakeRenderEngineVtk, RenderEngineVtkParams
+
             MakeRenderEngineVtk(RenderEngineVtkParams())  # raises if it cannot be had
         if meshcat is not None and not isinstance(meshcat, Meshcat):
             raise TypeError(f"ModelVisualizer: meshcat must be a Meshcat; given {meshcat!r}.")
@@ -219,6 +222,8 @@ class ModelVisualizer:
         ApplyVisualizationConfig(config, builder.builder(), plant=plant, scene_graph=scene_graph, meshcat=meshcat)
         preview = None
         if self._show_rgbd_sensor:
+            from merganser.multibody.visualization.camera_preview import CameraPreview  # takes 13 ms to import
+
             preview = CameraPreview(builder, meshcat, self._environment_map, self._no_lights)
         sliders = builder.builder().AddNamedSystem("joint_sliders", JointSliders(meshcat, plant))
         if self._pyplot:
