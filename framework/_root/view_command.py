@@ -27,7 +27,7 @@ def add_view_arguments(parser: argparse.ArgumentParser) -> None:
     add("--environment_map", type=Path, default=Path(), metavar="FILE", help="picture that shiny surfaces reflect")
     add("--no_lights", action="store_true", help="without lights, to see the environment map alone")
     add("--pyplot", action="store_true", help="show a figure of matplotlib, too")
-    add("--show_rgbd_sensor", action="store_true", help="not there yet")
+    add("--show_rgbd_sensor", action="store_true", help="show what a camera sees from where the page's is")
     add("--loop_once", action="store_true", help="end as soon as all is shown")
 
 
@@ -35,7 +35,7 @@ def view_models(options: argparse.Namespace) -> None:
     """Shows models until a button in the page, its Escape key or Ctrl-C ends it.
 
     Raises:
-        RuntimeError: a model cannot be read, or something is not there yet.
+        RuntimeError: a model cannot be read.
         ValueError: there are not as many positions as joints have.
     """
     from merganser.multibody.visualization import ModelVisualizer

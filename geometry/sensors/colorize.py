@@ -24,10 +24,8 @@ class ColorizeDepthImage(LeafSystem):
         output `color_image`: ImageRgba8U.
 
     Attributes:
-        invalid_color: of what is too close or too far; a dark red.
+        invalid_color: of what is too close or too far; a dark red at first.
     """
-
-    invalid_color: Rgba
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,6 +33,15 @@ class ColorizeDepthImage(LeafSystem):
         self.DeclareAbstractInputPort("depth_image_32f", Value(ImageDepth32F()))
         self.DeclareAbstractInputPort("depth_image_16u", Value(ImageDepth16U()))
         self.DeclareAbstractOutputPort("color_image", lambda: Value(ImageRgba8U()), self._calc_image)
+
+    @property
+    def invalid_color(self) -> Rgba:
+        """The color of what is too close or too far."""
+        return self._invalid_color
+
+    @invalid_color.setter
+    def invalid_color(self, color: Rgba) -> None:
+        self._invalid_color = _checked_color("ColorizeDepthImage.invalid_color", color)
 
     def Calc(self, input: ImageDepth32F | ImageDepth16U, output: ImageRgba8U) -> None:
         """Fills in an image without any Context; it is given the size of the input.
@@ -77,16 +84,23 @@ class ColorizeLabelImage(LeafSystem):
         output `color_image`: ImageRgba8U.
 
     Attributes:
-        background_color: of reserved labels; black and transparent.
+        background_color: of reserved labels; black and transparent at first.
     """
-
-    background_color: Rgba
 
     def __init__(self) -> None:
         super().__init__()
         self.background_color = Rgba(0.0, 0.0, 0.0, 0.0)
         self.DeclareAbstractInputPort("label_image", Value(ImageLabel16I()))
         self.DeclareAbstractOutputPort("color_image", lambda: Value(ImageRgba8U()), self._calc_image)
+
+    @property
+    def background_color(self) -> Rgba:
+        """The color of reserved labels."""
+        return self._background_color
+
+    @background_color.setter
+    def background_color(self, color: Rgba) -> None:
+        self._background_color = _checked_color("ColorizeLabelImage.background_color", color)
 
     def Calc(self, input: ImageLabel16I, output: ImageRgba8U) -> None:
         """Fills in an image without any Context; it is given the size of the input.
@@ -110,6 +124,12 @@ class ColorizeLabelImage(LeafSystem):
 def _fit(output: Any, input: Any) -> None:
     if (output.width(), output.height()) != (input.width(), input.height()):
         output.resize(input.width(), input.height())
+
+
+def _checked_color(name: str, color: Rgba) -> Rgba:
+    if not isinstance(color, Rgba):
+        raise TypeError(f"{name} must be an Rgba; given {color!r}.")
+    return color
 
 
 def _bytes(color: Rgba) -> NDArray[np.uint8]:

@@ -6,9 +6,11 @@ import importlib
 import math
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from merganser.framework import DiagramBuilder, LeafSystem, Value
+from merganser.framework.core.arguments import checked_number
 from merganser.framework.math import RigidTransform
 from merganser.geometry.images import ImageRgba8U
 from merganser.geometry.rendering import (
@@ -41,7 +43,8 @@ class VideoWriter(LeafSystem):
         fourcc: four letters that choose the encoder of cv2: "mp4v", the default, or "avc1".
 
     Raises:
-        RuntimeError: there is no such backend.
+        RuntimeError: there is no such backend; the folder of the file does not exist, or the backend does not know its
+            format.
         ValueError: the rate is not positive; the encoder has not four letters.
         ImportError: the backend is not installed.
     """
@@ -55,11 +58,17 @@ class VideoWriter(LeafSystem):
         fourcc: str | None = None,
     ) -> None:
         super().__init__()
+        fps = checked_number(fps, "the fps of a VideoWriter")
         if not 0.0 < fps < math.inf:
             raise ValueError(f"The fps of a VideoWriter must be positive and finite; given {fps}.")
         kinds: dict[str, type[_PillowVideo] | type[_OpenCvVideo]] = {"PIL": _PillowVideo, "cv2": _OpenCvVideo}
         if backend not in kinds:
             raise RuntimeError(f"The backend of a VideoWriter must be 'PIL' or 'cv2'; given '{backend}'.")
+        if not isinstance(filename, (str, os.PathLike)):
+            raise TypeError(f"The filename of a VideoWriter must be a path; given {filename!r}.")
+        folder = Path(filename).absolute().parent
+        if not folder.is_dir():
+            raise RuntimeError(f"VideoWriter: the folder '{folder}' of '{filename}' does not exist.")
         self._video = kinds[backend](os.fspath(filename), fps, fourcc or "mp4v")
         self.DeclareAbstractInputPort("color_image", Value(ImageRgba8U()))
         self.DeclarePeriodicPublishEvent(1.0 / fps, 0.0, self._publish)
@@ -151,6 +160,12 @@ class _PillowVideo:
     def __init__(self, filename: str, fps: float, fourcc: str) -> None:
         from PIL import Image as pillow  # takes 40 ms to import
 
+        known = pillow.registered_extensions()
+        if known.get(Path(filename).suffix.lower()) not in pillow.SAVE_ALL:
+            raise RuntimeError(
+                f"VideoWriter with backend 'PIL' writes .gif, .webp and .apng files, and not '{filename}'. Use backend "
+                "'cv2' for .mp4."
+            )
         self._pillow = pillow
         self._filename, self._fps = filename, fps
         self._images: list[Any] = []

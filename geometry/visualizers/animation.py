@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import enum
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.core.arguments import checked_number
 from merganser.framework.math import RigidTransform
+from merganser.geometry.visualizers.controls import Slider
 from merganser.geometry.visualizers.encoding import Message, encode
 from merganser.geometry.visualizers.pose_block import PoseBlock
 from merganser.geometry.visualizers.scene import full_path, joined_path
@@ -46,9 +49,10 @@ class MeshcatAnimation:
     LoopMode = _LoopMode
 
     def __init__(self, frames_per_second: float = 64.0) -> None:
-        if not (frames_per_second > 0 and math.isfinite(frames_per_second)):
+        rate = checked_number(frames_per_second, "MeshcatAnimation: frames_per_second")
+        if not (rate > 0 and math.isfinite(rate)):
             raise RuntimeError(f"MeshcatAnimation: frames_per_second must be positive; given {frames_per_second}.")
-        self._frames_per_second = float(frames_per_second)
+        self._frames_per_second = rate
         self._start_time = 0.0
         self._autoplay = True
         self._loop_mode = _LoopMode.kLoopRepeat
@@ -57,6 +61,8 @@ class MeshcatAnimation:
         self._poses: dict[PoseBlock, dict[int, NDArray[np.float64]]] = {}  # by block and frame
         self._tracks: dict[str, dict[str, _Track]] = {}  # by path and property
         self._sequences: dict[str, Sequence] = {}  # by path
+        self._sliders: dict[str, tuple[Slider, _Track]] = {}  # by name: the last state, and values
+        self._slider_frame = -1  # at which they were noted last
 
     # ------------------------------------------------------------------ how it is played
 
@@ -68,8 +74,11 @@ class MeshcatAnimation:
         """The number of the frame at a time [s], rounded down, save for what may be errors of rounding.
 
         Raises:
-            RuntimeError: it is before `start_time`.
+            RuntimeError: it is before `start_time`, or not finite.
+            TypeError: it is no number.
         """
+        if not math.isfinite(checked_number(time_from_start, "MeshcatAnimation.frame(): the time")):
+            raise RuntimeError(f"MeshcatAnimation.frame(): the time must be finite; given {time_from_start}.")
         if not time_from_start >= self._start_time:
             raise RuntimeError(
                 f"MeshcatAnimation.frame(): time {time_from_start} is before the start time {self._start_time}."
@@ -160,6 +169,16 @@ class MeshcatAnimation:
         name = joined_path(full_path(path))
         self._sequences.setdefault(name, Sequence()).set(_checked_frame(frame), drawing)
 
+    def note_sliders(self, frame: int, read: Callable[[], dict[str, Slider]]) -> None:
+        """Notes where sliders are at a frame, unless that has just been done; `read` gives them by name."""
+        if frame == self._slider_frame:
+            return
+        self._slider_frame = _checked_frame(frame)
+        for name, slider in read().items():
+            track = self._sliders[name][1] if name in self._sliders else _Track("number")
+            track.values[frame] = slider.value
+            self._sliders[name] = (slider, track)
+
     def _set(self, frame: int, path: str, name: str, kind: str, value: Any) -> None:
         frame = _checked_frame(frame)
         tracks = self._tracks.setdefault(joined_path(full_path(path)), {})
@@ -187,6 +206,10 @@ class MeshcatAnimation:
             clips[f"{path}/<object>"] = [
                 _track("sequenceFrame", "number", sequence.frames(), sequence.numbers(), is_smooth=False)
             ]
+        sliders = []
+        for i, (name, (slider, track)) in enumerate(self._sliders.items()):
+            sliders.append({"name": name, "min": slider.min, "max": slider.max, "step": slider.step})
+            clips.setdefault(joined_path([]), []).append(track.json(f"slider{i}", is_smooth=False))
         command = {
             "type": "set_animation",
             "animations": [
@@ -200,6 +223,7 @@ class MeshcatAnimation:
                 "clampWhenFinished": self._clamp_when_finished,
             },
             "sequences": sequences,
+            "sliders": sliders,
         }
         return encode(command)
 
@@ -213,9 +237,10 @@ class _Track:
         self.kind = kind
         self.values: dict[int, Any] = {}
 
-    def json(self, name: str) -> dict[str, Any]:
+    def json(self, name: str, is_smooth: bool = True) -> dict[str, Any]:
         frames = sorted(self.values)
-        return _track(name, self.kind, np.array(frames), np.array([self.values[frame] for frame in frames]))
+        values = np.array([self.values[frame] for frame in frames])
+        return _track(name, self.kind, np.array(frames), values, is_smooth)
 
 
 def _track(

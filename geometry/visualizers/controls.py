@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import math
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from merganser.geometry.visualizers.encoding import encode
 from merganser.geometry.visualizers.scene import Client, Scene
 
-__all__ = ["CONTROL", "Controls"]
+__all__ = ["CONTROL", "Controls", "Slider"]
 
 CONTROL = "control "  # begins the names of what the scene knows of controls
 
@@ -23,7 +23,9 @@ class _Button:
 
 
 @dataclass
-class _Slider:
+class Slider:
+    """Range, step and value of a slider."""
+
     min: float
     max: float
     step: float
@@ -47,7 +49,7 @@ class Controls:
         self._scene = scene
         self._lock = threading.RLock()
         self._buttons: dict[str, _Button] = {}
-        self._sliders: dict[str, _Slider] = {}
+        self._sliders: dict[str, Slider] = {}
 
     # ------------------------------------------------------------------ buttons
 
@@ -128,7 +130,7 @@ class Controls:
             for kind, names in (("button", self._buttons), ("slider", self._sliders)):
                 if name in names:
                     raise RuntimeError(f"Meshcat already has a {kind} named {name}.")
-            slider = _Slider(low, high, step, 0.0)
+            slider = Slider(low, high, step, 0.0)
             slider.value = slider.nearest(float(value))
             self._sliders[name] = slider
             content = {
@@ -164,6 +166,11 @@ class Controls:
         """The names of all sliders, in alphabetical order."""
         return sorted(self._sliders)
 
+    def sliders(self) -> dict[str, Slider]:
+        """All sliders by name, as they are now."""
+        with self._lock:
+            return {name: replace(slider) for name, slider in self._sliders.items()}
+
     def delete_slider(self, name: str, strict: bool) -> bool:
         """Removes a slider; returns whether there was one.
 
@@ -197,7 +204,7 @@ class Controls:
         except KeyError:
             raise _unknown("button", name, self._buttons) from None
 
-    def _slider(self, name: str) -> _Slider:
+    def _slider(self, name: str) -> Slider:
         try:
             return self._sliders[name]
         except KeyError:

@@ -80,7 +80,7 @@ class Meshcat(CameraFace, ControlsFace, RecordingFace):
         self._scene = Scene()
         self._controls = Controls(self._scene)
         self._inbox = ClientMessages(self._controls)
-        self._recording = Recording()
+        self._recording = Recording(self._controls)
         client_script()
         sockets, self._port = open_sockets(settings.host, settings.port)
         try:

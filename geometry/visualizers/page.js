@@ -36,6 +36,10 @@ const commands = {
     if (texture) texture.mapping = THREE.EquirectangularReflectionMapping;
     viewer.scene.environment = texture;
   },
+  show_preview: c => {
+    element("preview").style.display = c.picture ? "block" : "none";
+    if (c.picture) element("preview").src = c.picture;
+  },
   set_property: c => {
     builtin(c);
     if (c.property === "modulated_opacity") modulate(viewer.scene, 1);
@@ -50,6 +54,7 @@ const commands = {
   delete_control: c => { builtin(c); bind_keys(c.name, {}); },
   set_animation: c => {
     c.sequences.forEach(prepare_sequence);
+    c.sliders.forEach(prepare_slider);
     builtin(c);
     viewer.gui.open();
   },
@@ -96,6 +101,15 @@ const prepare_sequence = s => {
   };
   Object.defineProperty(object, "sequenceFrame", {configurable: true, get: () => current, set: i => {
     if (i !== current && object.geometry) show(drawings[current = i]);
+  }});
+};
+
+// Has a recorded slider follow the animation, which sets a property of the scene, in a page without a server.
+const prepare_slider = ({name, min, max, step}, i) => {
+  const is_alone = connection === null;
+  if (is_alone) commands.set_control({type: "set_control", name, callback: "() => {}", value: min, min, max, step, keycodes: []});
+  Object.defineProperty(viewer.scene, `slider${i}`, {configurable: true, get: () => min, set: value => {
+    if (is_alone) viewer.gui_controllers[name].setValue(value);
   }});
 };
 

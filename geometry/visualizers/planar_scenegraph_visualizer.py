@@ -113,16 +113,19 @@ class PlanarSceneGraphVisualizer(PyPlotVisualizer):
         self._T_VW = np.array(T_VW, dtype=np.float64)
         if self._T_VW.shape != (3, 4):
             raise TypeError(f"PlanarSceneGraphVisualizer: T_VW must have the shape (3, 4), not {self._T_VW.shape}.")
+        if not np.isfinite(self._T_VW).all():
+            raise RuntimeError(f"PlanarSceneGraphVisualizer: T_VW must be finite; given {T_VW!r}.")
+        (left, right), (bottom, top) = _limits("xlim", xlim), _limits("ylim", ylim)
         width = rcParams["figure.figsize"][0]
-        figsize = (width, width * (ylim[1] - ylim[0]) / (xlim[1] - xlim[0]))
+        figsize = (width, width * (top - bottom) / (right - left))
         super().__init__(draw_period, facecolor, figsize, ax, show)
         self.set_name("planar_scenegraph_visualizer")
         self._port = self.DeclareAbstractInputPort("geometry_query", Value(QueryObject()))
         self._has_random_colors = use_random_colors
         self._substitutes = substitute_collocated_mesh_files
         self.ax.set_aspect("equal", adjustable="box")  # so that the limits are these
-        self.ax.set_xlim(xlim)
-        self.ax.set_ylim(ylim)
+        self.ax.set_xlim(left, right)
+        self.ax.set_ylim(bottom, top)
         self.fig.set_size_inches(figsize)
         self._pieces: list[_Piece] = []
         self._version: GeometryVersion | None = None
@@ -227,11 +230,34 @@ def ConnectPlanarSceneGraphVisualizer(
         scene_graph: what is drawn.
         output_port: with its QueryObject, where the SceneGraph is inside of another diagram.
         kwargs: for the PlanarSceneGraphVisualizer.
+
+    Raises:
+        TypeError: the first argument is no DiagramBuilder.
     """
+    if not isinstance(builder, DiagramBuilder):
+        raise TypeError(f"ConnectPlanarSceneGraphVisualizer() takes a DiagramBuilder first; given {builder!r}.")
     visualizer = builder.AddSystem(PlanarSceneGraphVisualizer(scene_graph, **kwargs))
     port = scene_graph.get_query_output_port() if output_port is None else output_port
     builder.Connect(port, visualizer.get_geometry_query_input_port())
     return visualizer
+
+
+def _limits(name: str, given: Any) -> Array:
+    """The ends of an axis, shape [2].
+
+    Raises:
+        RuntimeError: they are not two finite numbers, the first below the second.
+    """
+    try:
+        ends = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        ends = np.empty(0)
+    if ends.shape != (2,) or not np.isfinite(ends).all() or ends[0] >= ends[1]:
+        raise RuntimeError(
+            f"PlanarSceneGraphVisualizer: {name} must be two finite numbers, the first below the second; "
+            f"given {given!r}."
+        )
+    return ends
 
 
 def _is_for_all(properties: Any) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import Context, LeafSystem
+from merganser.framework.core.arguments import checked_number
 from merganser.framework.primitives import VectorLog
 from merganser.framework.trajectories import Trajectory
 
@@ -55,7 +56,7 @@ class PyPlotVisualizer(LeafSystem):
     ) -> None:
         super().__init__()
         self._plt = _pyplot()
-        self.time_step = _DRAW_PERIOD if draw_period is None else float(draw_period)
+        self.time_step = _DRAW_PERIOD if draw_period is None else checked_number(draw_period, "draw_period")
         if not (self.time_step > 0 and math.isfinite(self.time_step)):
             raise RuntimeError(f"{type(self).__name__}: draw_period must be positive; given {draw_period}.")
         self.set_name("pyplot_visualization")
@@ -66,6 +67,8 @@ class PyPlotVisualizer(LeafSystem):
             self.fig = self._plt.figure(facecolor=facecolor, figsize=figsize)
             self.ax = self.fig.add_subplot()
         else:
+            if not hasattr(ax, "get_figure"):
+                raise TypeError(f"{type(self).__name__}: ax must be axes of matplotlib; given {ax!r}.")
             self.ax, self.fig = ax, ax.get_figure()
         self._show = self._plt.get_backend().lower() != "template" if show is None else bool(show)
         self.ax.axis("equal")

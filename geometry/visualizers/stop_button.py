@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable
 
+from merganser.framework.core.arguments import checked_number
 from merganser.geometry.visualizers.meshcat import Meshcat
 
 __all__ = ["repeat_until_stopped"]
@@ -28,17 +30,21 @@ def repeat_until_stopped(
         timeout: after which it ends without a click [s]; None for never.
 
     Raises:
-        RuntimeError: there is a slider of this name, or a button with another keycode.
+        TypeError: the timeout is no number.
+        RuntimeError: it is not a number (NaN); there is a slider of this name, or a button with another keycode.
     """
+    duration = math.inf if timeout is None else checked_number(timeout, f"the timeout of the button '{name}'")
+    if math.isnan(duration):
+        raise RuntimeError(f"The timeout of the button '{name}' must be a time [s], or None for none; given {timeout}.")
     key = f" or the {keycode} key" if keycode else ""
     meshcat.AddButton(name, keycode)
     _logger.info(f"Press the '{name}' button{key} at {meshcat.web_url()} to continue.")
-    end = None if timeout is None else time.monotonic() + timeout
+    end = time.monotonic() + duration
     try:
         while True:
             act()
-            if meshcat.GetButtonClicks(name) or (end is not None and time.monotonic() >= end):
+            if meshcat.GetButtonClicks(name) or time.monotonic() >= end:
                 return
-            time.sleep(_PAUSE if end is None else min(_PAUSE, max(end - time.monotonic(), 0.0)))
+            time.sleep(min(_PAUSE, max(end - time.monotonic(), 0.0)))
     finally:
         meshcat.DeleteButton(name, strict=False)

@@ -8,7 +8,7 @@ from typing import Any, overload
 
 from merganser.framework import Context, DiagramBuilder, InputPort, LeafSystem, OutputPort, Value
 from merganser.framework.core.scalars import cast_array
-from merganser.geometry import GeometryVersion, QueryObject, Role
+from merganser.geometry import GeometryVersion, QueryObject, Rgba, Role
 from merganser.geometry.visualizers import Meshcat
 from merganser.geometry.visualizers.drawing_events import declare_drawing
 from merganser.multibody.plant import ContactResults, MultibodyPlant
@@ -194,6 +194,9 @@ def _checked(meshcat: Any, params: Any) -> ContactVisualizerParams:
         raise TypeError(
             f"ContactVisualizer takes a Meshcat and ContactVisualizerParams; given {meshcat!r} and {params!r}."
         )
+    for name in ("color", "hydro_force_color", "hydro_moment_color"):
+        if not isinstance(getattr(params, name), Rgba):
+            raise TypeError(f"ContactVisualizerParams.{name} must be an Rgba; given {getattr(params, name)!r}.")
     for name in ("publish_period", "force_threshold", "moment_threshold"):
         value = getattr(params, name)
         if not (value >= 0 and math.isfinite(value)):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework import BasicVector, Context, Diagram, LeafSystem
+from merganser.framework.core.arguments import checked_number
 from merganser.framework.core.scalars import cast_array
 from merganser.geometry.visualizers import Meshcat
 from merganser.geometry.visualizers.stop_button import repeat_until_stopped
@@ -120,8 +122,11 @@ class JointSliders(LeafSystem):
             The positions of the plant in the end, shape [num_positions].
 
         Raises:
+            TypeError: the first argument is no diagram.
             ValueError: the plant or this system is not in the diagram, or that is in another one.
         """
+        if not isinstance(diagram, Diagram):
+            raise TypeError(f"JointSliders.Run() takes the diagram around the plant; given {diagram!r}.")
         context = diagram.CreateDefaultContext()
         self.GetMyContextFromRoot(context)
         inside = self._plant.GetMyMutableContextFromRoot(context)
@@ -187,16 +192,25 @@ def _limits(plant: MultibodyPlant, lower: ArrayLike | None, upper: ArrayLike | N
 
 def _each(name: str, given: ArrayLike, size: int) -> Array:
     """A number for each position, from one for all or one for each."""
-    return np.full(size, float(given)) if np.ndim(given) == 0 else _checked(name, given, size)  # type: ignore[arg-type]
+    if np.ndim(given) > 0:
+        return _checked(name, given, size)
+    value = checked_number(given, f"JointSliders: {name}")
+    if math.isnan(value):
+        raise RuntimeError(f"JointSliders: {name} must be a number; given {given!r}.")
+    return np.full(size, value)
 
 
 def _checked(name: str, given: ArrayLike, size: int) -> Array:
     """Finite numbers for all positions.
 
     Raises:
+        TypeError: they are no numbers.
         RuntimeError: there are more or fewer, or one is not finite.
     """
-    values = cast_array(np.asarray(given).ravel(), float)
+    try:
+        values = cast_array(np.asarray(given).ravel(), float)
+    except (TypeError, ValueError):
+        raise TypeError(f"JointSliders: {name} must be numbers; given {given!r}.") from None
     if len(values) != size:
         raise RuntimeError(
             f"JointSliders: {name} must have {size} elements, as the plant has positions; given {given!r}."

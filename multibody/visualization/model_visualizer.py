@@ -8,7 +8,7 @@ import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,9 @@ from merganser.multibody.visualization.frame_triads import AddFrameTriadIllustra
 from merganser.multibody.visualization.joint_sliders import JointSliders, move_plant
 from merganser.multibody.visualization.params import VisualizationConfig
 
+if TYPE_CHECKING:
+    from merganser.multibody.visualization.camera_preview import CameraPreview
+
 __all__ = ["ModelVisualizer"]
 
 _logger = logging.getLogger("merganser.multibody")
@@ -33,6 +36,7 @@ _logger = logging.getLogger("merganser.multibody")
 _PERIOD = 1 / 32  # of looks at sliders and buttons [s]
 _STOP, _RELOAD = "Stop Running", "Reload Model Files"
 _SIGN = "/PARSE_ERROR"  # the path of what is shown instead of models that cannot be read
+_TRACKED = "?tracked_camera=on"  # at the end of the address of a page that tells where its camera is
 _ORANGE = Rgba(1.0, 0.4, 0.0)
 _VISUAL = """
 <sdf version="1.12"><model name="{name}"><link name="body"><visual name="visual">
@@ -50,12 +54,14 @@ class _Finalized:
         context: of the diagram.
         sliders: for the joints.
         package_map: with which models were read.
+        preview: the camera whose picture is in the page, if there is one.
     """
 
     diagram: RobotDiagram
     context: Context
     sliders: JointSliders
     package_map: PackageMap
+    preview: CameraPreview | None
 
 
 class ModelVisualizer:
@@ -75,7 +81,9 @@ class ModelVisualizer:
         triad_radius: of their axes [m].
         triad_opacity: from 0 to 1.
         publish_contacts: whether contact forces are shown.
-        show_rgbd_sensor: not there yet.
+        show_rgbd_sensor: whether the page has the picture of an RgbdSensor in its corner, which sees the perception
+            geometries from where the camera of the page is; one page must be opened with `?tracked_camera=on` at the
+            end of its address, as Run() does. Needs the extra `render`.
         browser_new: whether Run() opens a window of the browser.
         pyplot: whether there is a figure of matplotlib, too.
         meshcat: where to show; a new one by default.
@@ -85,7 +93,8 @@ class ModelVisualizer:
             'rigid' or 'compliant'.
 
     Raises:
-        NotImplementedError: show_rgbd_sensor is true.
+        ImportError: show_rgbd_sensor is true, and the extra `render` is not installed.
+        TypeError: `meshcat` is none; `environment_map` is no path.
         RuntimeError: there is no such type of compliance.
     """
 
@@ -106,13 +115,18 @@ class ModelVisualizer:
         compliance_type: str = "undefined",
     ) -> None:
         if show_rgbd_sensor:
-            raise NotImplementedError("ModelVisualizer: show_rgbd_sensor is not there yet; leave it out.")
+            from merganser.geometry.rendering import MakeRenderEngineVtk, RenderEngineVtkParams
+
+            MakeRenderEngineVtk(RenderEngineVtkParams())  # raises if it cannot be had
+        if meshcat is not None and not isinstance(meshcat, Meshcat):
+            raise TypeError(f"ModelVisualizer: meshcat must be a Meshcat; given {meshcat!r}.")
         self._triads = (triad_length, triad_radius, triad_opacity) if visualize_frames else None
         self._publish_contacts = publish_contacts
+        self._show_rgbd_sensor = show_rgbd_sensor
         self._browser_new = browser_new
         self._pyplot = pyplot
         self._meshcat = meshcat
-        self._environment_map = Path(environment_map)
+        self._environment_map = _checked_path("environment_map", environment_map)
         self._no_lights = no_lights
         self._compliance_type = compliance_type
         self._models: list[dict[str, Any]] | None = []  # arguments of AddModels; None if there may be others
@@ -206,6 +220,11 @@ class ModelVisualizer:
         meshcat = self._clean_meshcat()
         config = VisualizationConfig(publish_contacts=publish_contacts, enable_alpha_sliders=True)
         ApplyVisualizationConfig(config, builder.builder(), plant=plant, scene_graph=scene_graph, meshcat=meshcat)
+        preview = None
+        if self._show_rgbd_sensor:
+            from merganser.multibody.visualization.camera_preview import CameraPreview  # takes 13 ms to import
+
+            preview = CameraPreview(builder, meshcat, self._environment_map, self._no_lights)
         sliders = builder.builder().AddNamedSystem("joint_sliders", JointSliders(meshcat, plant))
         if self._pyplot:
             ConnectPlanarSceneGraphVisualizer(builder.builder(), scene_graph)
@@ -216,7 +235,7 @@ class ModelVisualizer:
         context = simulator.get_mutable_context()
         plant_context = diagram.mutable_plant_context(context)
         plant.get_actuation_input_port().FixValue(plant_context, np.zeros(plant.num_actuated_dofs()))
-        self._finalized = _Finalized(diagram, context, sliders, packages)
+        self._finalized = _Finalized(diagram, context, sliders, packages, preview)
         if q is not None:
             sliders.SetPositions(q)
             move_plant(plant, plant_context, q)
@@ -240,11 +259,14 @@ class ModelVisualizer:
             count = self._finalized.diagram.plant().num_positions()
             self._finalized.sliders.SetPositions(_checked_position(position, count))
         meshcat = self.meshcat()
+        url = meshcat.web_url() + (f"/{_TRACKED}" if self._show_rgbd_sensor else "")
         if self._browser_new:
             import webbrowser
 
             self._browser_new = False
-            webbrowser.open(meshcat.web_url(), new=True)
+            webbrowser.open(url, new=True)
+        elif self._show_rgbd_sensor and meshcat.GetTrackedCameraPose() is None:
+            _logger.warning(f"Open {url} to see what the camera of the page sees.")
         if not loop_once:
             _logger.info(f"Click '{_STOP}' in the page, or press Esc there, to quit.")
         try:
@@ -268,6 +290,7 @@ class ModelVisualizer:
             if values != shown:
                 self._publish()
                 shown = values
+            self._show_preview()
             if loop_once or meshcat.GetButtonClicks(_STOP):
                 return
             time.sleep(_PERIOD)
@@ -278,6 +301,11 @@ class ModelVisualizer:
         diagram, context = self._finalized.diagram, self._finalized.context
         if move_plant(diagram.plant(), diagram.mutable_plant_context(context), self._finalized.sliders.positions()):
             diagram.ForcedPublish(context)
+
+    def _show_preview(self) -> None:
+        """Shows what the camera of the page sees now."""
+        if self._finalized is not None and self._finalized.preview is not None:
+            self._finalized.preview.update(self._finalized.context)
 
     # ------------------------------------------------------------------ reading files again
 
@@ -338,6 +366,7 @@ class ModelVisualizer:
         meshcat = self.meshcat()
         meshcat.Delete()
         meshcat.DeleteAddedControls()
+        meshcat.show_preview(None)
         if self._no_lights:
             meshcat.SetProperty("/Lights", "visible", False)
         if self._environment_map != Path():
@@ -352,7 +381,9 @@ class ModelVisualizer:
 
 def _arguments_of_parser(filename: str | os.PathLike[str] | None, url: str | None) -> dict[str, Any]:
     """What Parser.AddModels is given for a file or an address; for glTF a model that has it as illustration."""
-    address = str(filename) if url is None else url
+    address = str(_checked_path("filename", filename)) if filename is not None else url
+    if not isinstance(address, str):
+        raise TypeError(f"ModelVisualizer: url must be a string; given {url!r}.")
     if not address.endswith((".gltf", ".glb")):
         return {"file_name": address} if url is None else {"url": url}
     if filename is not None:
@@ -366,11 +397,23 @@ def _checked_position(position: ArrayLike, num_positions: int) -> NDArray[np.flo
     """Positions of all joints.
 
     Raises:
-        ValueError: there are more or fewer.
+        ValueError: there are more or fewer, or one is not finite.
+        TypeError: they are no numbers.
     """
-    q = np.asarray(position, dtype=np.float64).ravel()
+    try:
+        q = np.asarray(position, dtype=np.float64).ravel()
+    except (TypeError, ValueError):
+        raise TypeError(f"ModelVisualizer: the position must be numbers; given {position!r}.") from None
     if len(q) != num_positions:
         raise ValueError(
             f"ModelVisualizer: the position has {len(q)} numbers, but the models have {num_positions} positions."
         )
+    if not np.isfinite(q).all():
+        raise ValueError(f"ModelVisualizer: the position must be finite; given {position!r}.")
     return q
+
+
+def _checked_path(name: str, given: str | os.PathLike[str]) -> Path:
+    if not isinstance(given, (str, os.PathLike)):
+        raise TypeError(f"ModelVisualizer: {name} must be the path of a file; given {given!r}.")
+    return Path(given)

@@ -154,6 +154,16 @@ class CameraFace(DrawingFace):
             content = picture(contents, _MEDIA_TYPES.get(Path(image_path).suffix.lower(), "image/png"))
         self._scene.set_other("environment", encode({"type": "set_environment_map", "picture": content}))
 
+    def show_preview(self, jpeg: bytes | None) -> None:
+        """Shows a picture, a JPEG file, in a corner of the page, instead of the last one; None takes it away.
+
+        Static pages do not have it.
+        """
+        if jpeg is not None:
+            self._scene.set_other("preview", _preview(picture(jpeg, "image/jpeg")))
+        elif self._scene.get_other("preview") is not None:
+            self._scene.remove_other("preview", _preview(""))
+
     def _set_position(self, position: list[float]) -> None:
         self.SetProperty(f"{_DEFAULT_CAMERA}/<object>", "position", position)
 
@@ -169,6 +179,10 @@ def first_place() -> Message:
     """The command that puts the camera where it is at the beginning."""
     path = f"{_DEFAULT_CAMERA}/<object>"
     return encode({"type": "set_property", "path": path, "property": "position", "value": _DEFAULT_POSITION})
+
+
+def _preview(address: str) -> Message:
+    return encode({"type": "show_preview", "picture": address})
 
 
 def _to_three(p_W: NDArray[np.float64]) -> list[float]:

@@ -14,13 +14,17 @@ __all__ = ["MeshcatParts", "Recording"]
 class Recording:
     """What is being recorded, and whether.
 
+    Args:
+        controls: whose sliders are recorded, too.
+
     Attributes:
         animation: so far.
         is_on: whether what is set with a time goes into it.
         shows_too: whether it is shown at once as well.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, controls: Controls) -> None:
+        self._controls = controls
         self.animation = MeshcatAnimation()
         self.is_on = False
         self.shows_too = True
@@ -31,7 +35,11 @@ class Recording:
         Raises:
             RuntimeError: the time is before the recording starts.
         """
-        return self.animation.frame(time) if self.is_on and time is not None else None
+        if not self.is_on or time is None:
+            return None
+        frame = self.animation.frame(time)
+        self.animation.note_sliders(frame, self._controls.sliders)
+        return frame
 
 
 class MeshcatParts:

@@ -16,7 +16,7 @@ from merganser.geometry.visualizers.scene import ANIMATION
 
 __all__ = ["RecordingFace"]
 
-_ONLY_LIVE = (CONTROL, f"remove {CONTROL}", "rate", "show rate")
+_ONLY_LIVE = (CONTROL, f"remove {CONTROL}", "preview", "rate", "show rate")
 
 
 class RecordingFace(MeshcatParts):
@@ -80,7 +80,8 @@ class RecordingFace(MeshcatParts):
     def StaticHtml(self) -> str:
         """Returns a page that shows the scene, and the recording, without a server or network.
 
-        Buttons and sliders are left out, as there would be nobody to listen. A running server has the page at
+        Buttons are left out, as there would be nobody to listen; sliders are there as far as they were recorded, and
+        move with the time line. A running server has the page at
         `web_url() + '/download'`.
         """
         return static_page(self._scene.snapshot(without=_ONLY_LIVE))

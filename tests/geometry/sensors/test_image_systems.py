@@ -59,6 +59,19 @@ def test_depths_are_white_to_black_and_invalid_ones_red(kind: Any) -> None:
     assert (colors.data == 255).all()
 
 
+_COLORS = [(ColorizeDepthImage, "invalid_color"), (ColorizeLabelImage, "background_color")]
+
+
+@pytest.mark.parametrize("kind, name", _COLORS)
+def test_colors_of_what_is_nothing_are_fields_of_their_classes(kind: Any, name: str) -> None:
+    system = kind()
+    assert isinstance(vars(kind)[name], property) and isinstance(getattr(system, name), Rgba)
+    setattr(system, name, Rgba(0.1, 0.2, 0.3, 0.4))
+    assert getattr(system, name) == Rgba(0.1, 0.2, 0.3, 0.4) != getattr(kind(), name)
+    with pytest.raises(TypeError, match=rf"{kind.__name__}\.{name} must be an Rgba; given 3"):
+        setattr(system, name, 3)
+
+
 def test_labels_have_ten_colors_and_reserved_ones_none() -> None:
     labels, colors = ImageLabel16I(14, 1), ImageRgba8U()
     largest, reserved = RenderLabel.kMaxUnreserved, (RenderLabel.kEmpty, RenderLabel.kDontCare)
@@ -168,6 +181,12 @@ def test_videos_that_cannot_be_are_refused(monkeypatch: pytest.MonkeyPatch) -> N
         VideoWriter(filename="x.gif", backend="x")
     with pytest.raises(ValueError, match="fps of a VideoWriter must be positive"):
         VideoWriter(filename="x.gif", fps=0.0)
+    with pytest.raises(RuntimeError, match=r"the folder '/no/where' of '/no/where/x.gif' does not exist"):
+        VideoWriter(filename="/no/where/x.gif")
+    with pytest.raises(RuntimeError, match=r"writes .gif, .webp and .apng files, and not 'x.mp4'. Use backend 'cv2'"):
+        VideoWriter(filename="x.mp4")
+    with pytest.raises(TypeError, match="filename of a VideoWriter must be a path; given 3"):
+        VideoWriter(filename=3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="four letters; given 'mp4'"):
         VideoWriter(filename="x.mp4", backend="cv2", fourcc="mp4")
     monkeypatch.setitem(__import__("sys").modules, "cv2", None)

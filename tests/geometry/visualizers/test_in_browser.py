@@ -495,6 +495,30 @@ def test_a_recording_plays_from_a_file_without_a_network(page: Page, meshcat: Me
     assert page.page.get_by_text("Close Controls").is_visible()  # the time line is open
 
 
+def test_recorded_sliders_move_with_the_time_line_of_a_file(page: Page, meshcat: Meshcat, tmp_path: Path) -> None:
+    meshcat.AddSlider("gain", 0, 1, 0.1, 0.5)
+    meshcat.AddButton("push")
+    meshcat.StartRecording(10)
+    for frame, gain in enumerate((0.5, 0.8, 0.2, 0.2)):
+        meshcat.SetSliderValue("gain", gain)
+        meshcat.SetTransform("body", RigidTransform([gain, 0, 0]), frame / 10)
+    meshcat.get_mutable_recording().set_autoplay(False)
+    meshcat.PublishRecording()
+    (tmp_path / "page.html").write_text(meshcat.StaticHtml())
+
+    def seek(time: float) -> float:
+        page.evaluate(f"viewer.animator.play(), viewer.animator.pause(), viewer.animator.seek({time})")
+        return page.evaluate("viewer.gui_controllers['gain'].getValue()")
+
+    page.open(f"file://{tmp_path}/page.html", "body")
+    page.page.wait_for_function("viewer.gui_controllers['gain'] !== undefined")
+    assert [seek(time) for time in (0.05, 0.15, 0.25, 0.05)] == pytest.approx([0.5, 0.8, 0.2, 0.5])
+    assert page.evaluate("Object.keys(viewer.gui_controllers)") == ["gain"]
+    page.open(meshcat.web_url(), mark(meshcat))  # there, they belong to the program
+    page.page.wait_for_function("viewer.gui_controllers['push'] !== undefined && viewer.animator.duration > 0")
+    assert seek(0.05) == pytest.approx(0.2) and meshcat.GetSliderValue("gain") == 0.2
+
+
 def test_a_recording_plays_from_the_files_of_a_zip(page: Page, meshcat: Meshcat, tmp_path: Path) -> None:
     marker = record(meshcat, tmp_path)
     with zipfile.ZipFile(io.BytesIO(meshcat.StaticZip())) as archive:

@@ -285,3 +285,13 @@ def test_what_does_not_fit_is_refused() -> None:
         PlanarSceneGraphVisualizer(DiagramBuilder(), show=False)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"T_VW must have the shape \(3, 4\)"):
         PlanarSceneGraphVisualizer(SceneGraph(), T_VW=np.eye(4), show=False)
+    with pytest.raises(RuntimeError, match="T_VW must be finite"):
+        PlanarSceneGraphVisualizer(SceneGraph(), T_VW=np.full((3, 4), np.nan), show=False)
+    limits: Any
+    for limits in ([1.0], [np.nan, 1.0], [1.0, -1.0], "ab"):
+        with pytest.raises(RuntimeError, match="ylim must be two finite numbers, the first below the second; given"):
+            PlanarSceneGraphVisualizer(SceneGraph(), ylim=limits, show=False)
+    with pytest.raises(TypeError, match="ax must be axes of matplotlib; given 3"):
+        PyPlotVisualizer(ax=3, show=False)
+    with pytest.raises(TypeError, match="takes a DiagramBuilder first"):
+        ConnectPlanarSceneGraphVisualizer(None, SceneGraph())  # type: ignore[arg-type]

@@ -74,6 +74,15 @@ def test_the_input_is_where_a_simulation_begins(meshcat: Meshcat) -> None:
     assert meshcat.GetSliderValue("x") == pytest.approx(0.7)
 
 
+def test_times_that_never_come_are_refused(meshcat: Meshcat) -> None:
+    sliders = MeshcatPoseSliders(meshcat)
+    times: list[tuple[type[Exception], Any]] = [(RuntimeError, np.nan), (TypeError, "long")]
+    for error, timeout in times:
+        with pytest.raises(error, match=f"timeout of the button 'Stop MeshcatPoseSliders'.*{timeout}"):
+            sliders.Run(sliders, sliders.CreateDefaultContext(), timeout=timeout)
+        assert meshcat.GetButtonNames() == []
+
+
 def test_what_does_not_fit_is_refused_and_leaves_no_sliders(meshcat: Meshcat) -> None:
     for error, text, arguments in (
         (TypeError, "lower_limit must be six numbers", {"lower_limit": [1, 2]}),

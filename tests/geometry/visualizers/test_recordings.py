@@ -66,6 +66,11 @@ def test_settings_of_animations() -> None:
     assert animation.start_time() == 1 and animation.frame(1.99) == 31
     with pytest.raises(RuntimeError, match=r"time 0.5 is before the start time 1"):
         animation.frame(0.5)
+    for time in (np.nan, np.inf):
+        with pytest.raises(RuntimeError, match="the time must be finite"):
+            animation.frame(time)
+    with pytest.raises(TypeError, match="frames_per_second: expected a number, got 'fast'"):
+        MeshcatAnimation("fast")  # type: ignore[arg-type]
     assert animation.autoplay() and animation.clamp_when_finished() and animation.repetitions() == 1
     assert animation.loop_mode() == MeshcatAnimation.LoopMode.kLoopRepeat
     animation.set_loop_mode(animation.LoopMode.kLoopOnce)
@@ -170,6 +175,29 @@ def test_a_page_without_a_server_has_no_controls_and_asks_for_nothing(meshcat: M
     assert kinds == {"set_object", "set_property"}
     assert "<script src" not in html and "http-equiv" not in html and "<link" not in html
     assert meshcat.StaticHtml() == html  # nothing random in it
+
+
+def test_sliders_are_recorded_where_they_are_at_each_frame(meshcat: Meshcat) -> None:
+    meshcat.AddSlider("gain", 0, 1, 0.1, 0.5)
+    meshcat.AddSlider("gone", -1, 2, 0.5, 2.0)
+    meshcat.StartRecording(10)
+    for frame, gain in enumerate((0.5, 0.8, 0.2)):
+        meshcat.SetSliderValue("gain", gain)
+        meshcat.SetTransform("body", RigidTransform([gain, 0, 0]), frame / 10)
+        if frame == 1:
+            meshcat.DeleteSlider("gone")
+    meshcat.PublishRecording()
+    html = meshcat.StaticHtml()
+    animation, tracks = animation_in(html), tracks_in(html)
+    assert animation["sliders"] == [
+        {"name": "gain", "min": 0, "max": 1, "step": 0.1}, {"name": "gone", "min": -1, "max": 2, "step": 0.5},
+    ]  # fmt: skip
+    np.testing.assert_allclose(tracks["/.slider0"]["values"], [0.5, 0.8, 0.2], rtol=1e-6)
+    assert tracks["/.slider0"]["times"].tolist() == [0, 1, 2] and tracks["/.slider0"]["interpolation"] == 2300
+    assert tracks["/.slider1"]["values"].tolist() == [2.0, 2.0] and tracks["/.slider1"]["times"].tolist() == [0, 1]
+    meshcat.DeleteRecording()
+    meshcat.PublishRecording()
+    assert animation_in(meshcat.StaticHtml())["sliders"] == []
 
 
 # ------------------------------------------------------------------ sizes

@@ -336,6 +336,8 @@ def test_settings_out_of_range_are_refused(meshcat: Meshcat) -> None:
     ):  # fmt: skip
         with pytest.raises(RuntimeError, match=f"ContactVisualizerParams.{name} must"):
             ContactVisualizer(meshcat, ContactVisualizerParams(**{name: value}))
+    with pytest.raises(TypeError, match="hydro_force_color must be an Rgba; given 'red'"):
+        ContactVisualizer(meshcat, ContactVisualizerParams(hydro_force_color="red"))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="takes a Meshcat and ContactVisualizerParams"):
         ContactVisualizer(meshcat, 3)  # type: ignore[arg-type]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browsers import SIZE, Page, chromium, color_of, colors_at, look_from_the_front, mark, place_of
+from browsers import SIZE, Page, chromium, color_of, colors_at, look_from_the_front, mark, pixels, place_of
 from viewer_clients import eventually
 
 from merganser.analysis import Simulator
@@ -144,6 +144,43 @@ def test_a_model_of_a_file_is_shown_moved_read_again_and_left(page: Page, meshca
         page.page.get_by_text("Stop Running").click()
         thread.join(10.0)
     assert not thread.is_alive() and meshcat.GetButtonNames() == []
+
+
+def test_a_picture_from_the_place_of_the_pages_camera_is_in_its_corner(
+    page: Page, meshcat: Meshcat, tmp_path: Path
+) -> None:
+    pytest.importorskip("vtkmodules", reason="extra `render`")
+    path = tmp_path / "arm.urdf"
+    path.write_text(MODEL.format("1 0 0 1"))
+    visualizer = ModelVisualizer(meshcat=meshcat, show_rgbd_sensor=True)
+    visualizer.AddModels(path)
+    visualizer.Finalize()
+    meshcat.SetCameraPose([0.0, -1.5, 0.4], [0.0, 0.0, 0.4])
+    thread = threading.Thread(target=visualizer.Run)
+    thread.start()
+
+    def colors() -> list[str]:
+        """In the corner: on the rod, on the base, and beside them."""
+        image = pixels(page.evaluate("document.getElementById('preview').src"))
+        assert image.shape == (480, 640, 4)
+        return [color_of(image[row, column]) for row, column in ((180, 320), (350, 320), (240, 200))]
+
+    try:
+        page.open(f"{meshcat.web_url()}/?tracked_camera=on", mark(meshcat))
+        corner = page.page.locator("#preview")
+        corner.wait_for(state="visible")
+        assert eventually(lambda: colors() == ["red", "gray", "gray"])
+        pull(page, "hinge", 0.108)  # to the left
+        assert eventually(lambda: colors()[0] != "red")
+        page.page.mouse.move(70, 100)
+        seen = corner.get_attribute("src")
+        page.page.mouse.down()
+        page.page.mouse.move(70, 160, steps=3)
+        page.page.mouse.up()
+        assert eventually(lambda: corner.get_attribute("src") != seen)
+    finally:
+        page.page.get_by_text("Stop Running").click()
+        thread.join(10.0)
 
 
 # ------------------------------------------------------------------ contacts

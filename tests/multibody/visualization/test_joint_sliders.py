@@ -109,7 +109,8 @@ def test_what_does_not_fit_is_refused_and_leaves_no_sliders(meshcat: Meshcat) ->
     for text, arguments in (
         ("initial_value must have 2 elements", {"initial_value": [1.0]}),
         ("lower_limit must have 2 elements", {"lower_limit": [1.0, 2.0, 3.0]}),
-        ("step=nan", {"step": np.nan}),
+        ("step must be a number; given nan", {"step": np.nan}),
+        ("lower_limit must be a number", {"lower_limit": np.nan}),
         ("step positive", {"step": [0.1, -0.1]}),
         (r"lower limit of position 1 \(.*slide_x\), 5.0, is above its upper limit, 4.0", {
             "lower_limit": [0, 5], "upper_limit": [5, 4]}),
@@ -118,6 +119,8 @@ def test_what_does_not_fit_is_refused_and_leaves_no_sliders(meshcat: Meshcat) ->
         with pytest.raises(RuntimeError, match=text):
             JointSliders(meshcat, plant, **arguments)
         assert meshcat.GetSliderNames() == []
+    with pytest.raises(TypeError, match=r"JointSliders: initial_value must be numbers; given .*up"):
+        JointSliders(meshcat, plant, initial_value=["up", "down"])
     with pytest.raises(RuntimeError, match="Finalize"):
         JointSliders(meshcat, MultibodyPlant(0.0))
     with pytest.raises(TypeError, match="takes a Meshcat and a MultibodyPlant"):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import logging
 import subprocess
 import sys
 import threading
+import time
 import webbrowser
 from pathlib import Path
 from typing import Any
@@ -15,7 +18,7 @@ import pytest
 
 pytest.importorskip("umsgpack", reason="extra `view`")
 import umsgpack
-from viewer_clients import color_at, eventually, matrix_at, property_at
+from viewer_clients import color_at, eventually, matrix_at, property_at, what_a_page_is_told
 
 from merganser.geometry import Meshcat
 from merganser.multibody.visualization import ModelVisualizer
@@ -152,8 +155,6 @@ def test_after_finalize_nothing_can_be_added(meshcat: Meshcat) -> None:
     for call in (visualizer.Finalize, visualizer.parser, visualizer.package_map, lambda: visualizer.AddModels(ARM)):
         with pytest.raises(ValueError, match=r"Finalize\(\) has already been called"):
             call()
-    with pytest.raises(NotImplementedError, match="show_rgbd_sensor is not there yet"):
-        ModelVisualizer(show_rgbd_sensor=True)
     with pytest.raises(RuntimeError, match="squishy"):
         ModelVisualizer(compliance_type="squishy")
 
@@ -211,6 +212,90 @@ def test_a_window_is_opened_once_and_lights_may_be_off(meshcat: Meshcat, tmp_pat
     assert opened == [meshcat.web_url()] and property_at(meshcat, "/Lights", "visible") is False
     with pytest.raises(RuntimeError, match=r"sky\.png"):
         ModelVisualizer(meshcat=meshcat, environment_map="sky.png").Finalize()
+
+
+@pytest.mark.parametrize(
+    ("position", "error", "text"),
+    [
+        ([0.1] * 6 + [np.nan], ValueError, "the position must be finite; given .*nan"),
+        (["here"] * 7, TypeError, "the position must be numbers; given .*here"),
+        ([None] * 7, ValueError, "the position must be finite"),
+    ],
+)
+def test_positions_that_are_none_are_refused_and_change_nothing(
+    meshcat: Meshcat, position: Any, error: Any, text: str
+) -> None:
+    visualizer = ModelVisualizer(meshcat=meshcat)
+    visualizer.AddModels(ARM)
+    visualizer.Run(position=[0.5] * 7, loop_once=True)
+    with pytest.raises(error, match=f"ModelVisualizer: {text}"):
+        visualizer.Run(position=position, loop_once=True)
+    assert {meshcat.GetSliderValue(f"joint_{i}") for i in range(1, 8)} == {0.5} and meshcat.GetButtonNames() == []
+
+
+def test_arguments_of_other_types_are_named(meshcat: Meshcat) -> None:
+    visualizer = ModelVisualizer(meshcat=meshcat)
+    calls: list[tuple[Any, str]] = [
+        (ModelVisualizer, "meshcat"), (ModelVisualizer, "environment_map"), (visualizer.AddModels, "filename"),
+        (visualizer.AddModels, "url"),
+    ]  # fmt: skip
+    for call, name in calls:
+        with pytest.raises(TypeError, match=rf"ModelVisualizer: {name} must be .*; given 3\."):
+            call(**{name: 3})
+
+
+def picture_of(meshcat: Meshcat) -> np.ndarray | None:
+    """What a page that is opened now has in its corner, shape [height, width, 3]; None for nothing."""
+    from PIL import Image
+
+    (picture,) = [c["picture"] for c in what_a_page_is_told(meshcat) if c["type"] == "show_preview"] or [""]
+    return np.asarray(Image.open(io.BytesIO(base64.b64decode(picture.partition(",")[2])))) if picture else None
+
+
+def put_camera(meshcat: Meshcat, p_WC: list[float], is_perspective: bool = True) -> None:
+    """Tells where the camera of a page is, which looks along Wy."""
+    x, y, z = p_WC
+    pose = [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, x, z, -y, 1]  # in the coordinates of three.js, by columns
+    message = {"type": "camera_pose", "camera_pose": pose, "is_perspective": is_perspective}
+    meshcat._InjectWebsocketMessage(umsgpack.packb(message))
+
+
+def test_the_page_has_a_picture_of_what_a_camera_sees_from_its_place(
+    meshcat: Meshcat, tmp_path: Path, caplog: Any, monkeypatch: Any
+) -> None:
+    pytest.importorskip("vtkmodules", reason="extra `render`")
+    visualizer = ModelVisualizer(meshcat=meshcat, show_rgbd_sensor=True)
+    visualizer.AddModels(write(tmp_path))
+    visualizer.Run(loop_once=True)
+    assert f"Open {meshcat.web_url()}/?tracked_camera=on to see" in caplog.text and picture_of(meshcat) is None
+    put_camera(meshcat, [0.0, -2.5, 0.0])
+    visualizer.Run(loop_once=True)
+    image = picture_of(meshcat)
+    assert image is not None and image.shape == (480, 640, 3)
+    # The box is 1 m wide, its face 2 m away, and f = 240 / tan(75°/2) = 312.8: edges are 78.2 pixels from the center.
+    is_box = np.abs(image.astype(int) - image[0, 0]).max(axis=2) > 40
+    rows, columns = np.nonzero(is_box)
+    edges = [rows.min(), rows.max() + 1, columns.min(), columns.max() + 1]
+    np.testing.assert_allclose(edges, [161.8, 318.2, 241.8, 398.2], atol=1.5)
+    meshcat.SetSliderValue("hinge", 0.6)
+    visualizer.Run(loop_once=True)
+    turned = picture_of(meshcat)
+    assert turned is not None and np.abs(turned.astype(int) - image).max() > 40
+    drawn: list[Any] = []
+    monkeypatch.setattr(meshcat, "show_preview", drawn.append)
+    thread = running(visualizer, meshcat)
+    try:
+        assert eventually(lambda: len(drawn) == 1)
+        put_camera(meshcat, [0.0, -2.5, 0.0], is_perspective=False)
+        time.sleep(0.1)
+        put_camera(meshcat, [0.0, -2.5, 0.0])
+        time.sleep(0.1)
+        assert len(drawn) == 1  # nothing has moved, or no page tells
+        put_camera(meshcat, [0.0, -2.5, 0.5])
+        assert eventually(lambda: len(drawn) == 2)
+    finally:
+        click(meshcat, "Stop Running")
+        thread.join(5.0)
 
 
 def test_an_interrupt_ends_it_and_removes_buttons(meshcat: Meshcat, tmp_path: Path, monkeypatch: Any) -> None:
