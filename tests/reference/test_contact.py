@@ -294,14 +294,22 @@ def constrained(kind: str) -> Fill:
             plant.AddDistanceConstraint(A, [0, 0, -0.2], B, [0, 0, -0.15], 0.45, 500.0, 10.0)
         else:
             C = add_link(lib, plant, "C", 0.5)
-            if kind == "four-bar":
-                hinge(lib, plant, "third", A, [0, 0, -0.2], C, [-0.25, 0, 0])
+            if "four-bar" in kind:
+                limits = [-2.0, -0.7] if "limits" in kind else []
+                hinge(lib, plant, "third", A, [0, 0, -0.2], C, [-0.25, 0, 0], *limits)
                 plant.AddBallConstraint(C, [0.25, 0, 0], B, [0, 0, -0.15])
             else:
                 X_AP = lib.RigidTransform(lib.RollPitchYaw(0.1, 0.2, 0.3), [0.0, 0.1, -0.2])
                 plant.AddWeldConstraint(A, X_AP, C, lib.RigidTransform([0.25, 0.0, 0.0]))
 
     return fill
+
+
+def test_a_loop_that_limits_do_not_let_close_stays_open_as_far() -> None:
+    """Both are held by springs as stiff as the time step lets them be: neither wins."""
+    ours, _ = run_both(constrained("four-bar against limits"), [0.0, 0.0, 0.0, 0.0, 0.0, 0.0], "kSap")
+    B, C = (ours.plant.GetBodyByName(name).EvalPoseInWorld(ours.context) for name in "BC")
+    assert np.linalg.norm(B @ [0, 0, -0.15] - C @ [0.25, 0, 0]) > 0.02
 
 
 @pytest.mark.parametrize("kind", ["coupler", "rod", "spring", "four-bar", "weld"])

@@ -1,4 +1,4 @@
-"""A Furuta pendulum, an arm that turns and a rod at its end, stands upright: a region of attraction by simulations."""
+"""A Furuta pendulum, an arm that turns with a rod at its end, stands upright, if it begins near enough."""
 
 import numpy as np
 from pydrake.all import (
@@ -35,7 +35,8 @@ def make_regulator(plant):
     context.SetContinuousState(UPRIGHT)
     port = plant.get_actuation_input_port().get_index()
     Q, R = np.diag([5.0, 20.0, 1.0, 1.0]), [10.0]
-    linear = Linearize(plant, context, input_port_index=port, output_port_index=plant.get_state_output_port().get_index())
+    state = plant.get_state_output_port().get_index()
+    linear = Linearize(plant, context, input_port_index=port, output_port_index=state)
     assert IsControllable(linear)
     K, S = LinearQuadraticRegulator(linear.A(), linear.B(), Q, np.diag(R))
     regulator = LinearQuadraticRegulator(plant, context, Q, R, input_port_index=port)

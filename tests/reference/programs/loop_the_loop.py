@@ -55,7 +55,7 @@ x0 = PiecewisePolynomial.CubicHermite(times, np.array(states), np.array(rates))
 options = FiniteHorizonLinearQuadraticRegulatorOptions()
 options.x0, options.u0 = x0, u0
 options.Qf = np.diag([10.0, 10.0, 5.0, 1.0])
-options.simulator_config.accuracy = 1e-8
+options.simulator_config.accuracy = 1e-5
 context = glider.CreateDefaultContext()
 Q, R = np.diag([5.0, 5.0, 1.0, 0.5]), np.diag([0.1, 20.0])
 regulator = MakeFiniteHorizonLinearQuadraticRegulator(glider, context, t0=0.0, tf=T, Q=Q, R=R, options=options)
