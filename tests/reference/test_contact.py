@@ -284,8 +284,9 @@ def constrained(kind: str) -> Fill:
 
     def fill(lib: SimpleNamespace, plant: Any) -> None:
         A, B, world = add_link(lib, plant, "A", 0.4), add_link(lib, plant, "B", 0.3), plant.world_body()
-        first = hinge(lib, plant, "first", world, [0, 0, 0], A, [0, 0, 0.2])
-        second = hinge(lib, plant, "second", world, [0.5, 0, 0], B, [0, 0, 0.15])
+        limits = [-0.1, 0.1] if "limits" in kind else []
+        first = hinge(lib, plant, "first", world, [0, 0, 0], A, [0, 0, 0.2], *limits)
+        second = hinge(lib, plant, "second", world, [0.5, 0, 0], B, [0, 0, 0.15], *limits)
         if kind == "coupler":
             plant.AddCouplerConstraint(first, second, -1.5, 0.1)
         elif kind == "rod":
@@ -295,8 +296,7 @@ def constrained(kind: str) -> Fill:
         else:
             C = add_link(lib, plant, "C", 0.5)
             if "four-bar" in kind:
-                limits = [-2.0, -0.7] if "limits" in kind else []
-                hinge(lib, plant, "third", A, [0, 0, -0.2], C, [-0.25, 0, 0], *limits)
+                hinge(lib, plant, "third", A, [0, 0, -0.2], C, [-0.25, 0, 0], *(limits and [-2.0, -0.7]))
                 plant.AddBallConstraint(C, [0.25, 0, 0], B, [0, 0, -0.15])
             else:
                 X_AP = lib.RigidTransform(lib.RollPitchYaw(0.1, 0.2, 0.3), [0.0, 0.1, -0.2])
