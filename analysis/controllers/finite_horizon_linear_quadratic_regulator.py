@@ -208,6 +208,9 @@ class _Problem:
         self._port = selected_input_port(system, options.input_port_index, _LQR)
         if self._port is None:
             raise ValueError(f"{_LQR}: system '{system.GetSystemPathname()}' must have an input port to act on.")
+        u0 = self._given("u0", self._port.size())
+        if u0 is not None:  # then the context need not have an input
+            self._port.FixValue(self._context, _column(u0, self.t0))
         linear = self._linearized()
         self.period = linear.time_period()
         N = () if options.N is None else options.N
@@ -238,16 +241,23 @@ class _Problem:
         groups = range(context.num_discrete_state_groups())
         return np.concatenate([context.get_discrete_state(i).CopyToVector() for i in groups])
 
-    def _trajectory(self, name: str, rows: int, constant: Array | None) -> Any:
-        """That of the options, or one with constant value."""
+    def _given(self, name: str, rows: int) -> Any:
+        """That of the options, of the right shape; None if there is none."""
         given = getattr(self.options, name)
         if given is None:
-            return None if constant is None else PiecewisePolynomial(constant.reshape(-1, 1))
+            return None
         if not isinstance(given, Trajectory):
             raise TypeError(f"{_LQR}: options.{name} must be a Trajectory, got {type(given).__name__}.")
         if (given.rows(), given.cols()) != (rows, 1):
             shape = (given.rows(), given.cols())
             raise ValueError(f"{_LQR}: options.{name} must have shape ({rows}, 1), got {shape}.")
+        return given
+
+    def _trajectory(self, name: str, rows: int, constant: Array | None) -> Any:
+        """That of the options, or one with constant value."""
+        given = self._given(name, rows)
+        if given is None:
+            return None if constant is None else PiecewisePolynomial(constant.reshape(-1, 1))
         slack = _TIME_TOLERANCE * max(self.period, 1e-3)
         last = self.tf if name.startswith("x") else self.tf - self.period
         if given.start_time() > self.t0 + slack or given.end_time() < last - slack:

@@ -40,6 +40,14 @@ class FocalLength:
     x: float | None = None
     y: float | None = None
 
+    def focal_x(self) -> float:
+        """Returns the horizontal focal length [pixels]; raises RuntimeError if neither x nor y is told."""
+        return _first_told(self, self.x, self.y)
+
+    def focal_y(self) -> float:
+        """Returns the vertical focal length [pixels]; raises as `focal_x` does."""
+        return _first_told(self, self.y, self.x)
+
 
 @settings
 @dataclass(kw_only=True)
@@ -53,6 +61,30 @@ class FovDegrees:
 
     x: float | None = None
     y: float | None = None
+
+    def focal_x(self, width: int, height: int) -> float:
+        """Returns the horizontal focal length [pixels] of an image of that size.
+
+        Raises:
+            RuntimeError: neither x nor y is told.
+        """
+        return _first_told(self, _focal_length(width, self.x), _focal_length(height, self.y))
+
+    def focal_y(self, width: int, height: int) -> float:
+        """Returns the vertical focal length [pixels]; takes and raises what `focal_x` does."""
+        return _first_told(self, _focal_length(height, self.y), _focal_length(width, self.x))
+
+
+def _focal_length(size: int, fov: float | None) -> float | None:
+    """Of an image of a width or height [pixels] that shows a field of view [degrees]."""
+    return None if fov is None else 0.5 * size / math.tan(0.5 * math.radians(fov))
+
+
+def _first_told(focal: Any, *lengths: float | None) -> float:
+    for length in lengths:
+        if length is not None:
+            return length
+    raise RuntimeError(f"A camera's focal must tell x or y; given {type(focal).__name__}().")
 
 
 _Focal = FocalLength | FovDegrees
@@ -120,11 +152,11 @@ class CameraConfig:
         Raises:
             RuntimeError: `focal` tells neither x nor y.
         """
-        return self._focal_lengths()[0]
+        return self._focal_length("focal_x")
 
     def focal_y(self) -> float:
         """Returns the vertical focal length [pixels]; raises as `focal_x` does."""
-        return self._focal_lengths()[1]
+        return self._focal_length("focal_y")
 
     def principal_point(self) -> NDArray[np.float64]:
         """Returns column and row of the principal point [pixels], shape [2]."""
@@ -172,14 +204,11 @@ class CameraConfig:
             known = ("", "RenderEngineVtk", "RenderEngineGl", "RenderEngineGltfClient")
             require(self.renderer_class in known, "renderer_class", f"parameters, or one of {known}")
 
-    def _focal_lengths(self) -> tuple[float, float]:
-        x, y = self.focal.x, self.focal.y
-        if x is None and y is None:
+    def _focal_length(self, which: str) -> float:
+        if self.focal.x is None and self.focal.y is None:
             raise RuntimeError(
                 f"Invalid CameraConfig '{self.name}': focal must tell x or y; given {type(self.focal).__name__}()."
             )
-        if isinstance(self.focal, FovDegrees):
-            x = None if x is None else 0.5 * self.width / math.tan(0.5 * math.radians(x))
-            y = None if y is None else 0.5 * self.height / math.tan(0.5 * math.radians(y))
-        lengths: Any = (y if x is None else x, x if y is None else y)
-        return lengths
+        size = (self.width, self.height) if isinstance(self.focal, FovDegrees) else ()
+        length: float = getattr(self.focal, which)(*size)
+        return length

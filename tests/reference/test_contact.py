@@ -284,8 +284,9 @@ def constrained(kind: str) -> Fill:
 
     def fill(lib: SimpleNamespace, plant: Any) -> None:
         A, B, world = add_link(lib, plant, "A", 0.4), add_link(lib, plant, "B", 0.3), plant.world_body()
-        first = hinge(lib, plant, "first", world, [0, 0, 0], A, [0, 0, 0.2])
-        second = hinge(lib, plant, "second", world, [0.5, 0, 0], B, [0, 0, 0.15])
+        limits = [-0.1, 0.1] if "limits" in kind else []
+        first = hinge(lib, plant, "first", world, [0, 0, 0], A, [0, 0, 0.2], *limits)
+        second = hinge(lib, plant, "second", world, [0.5, 0, 0], B, [0, 0, 0.15], *limits)
         if kind == "coupler":
             plant.AddCouplerConstraint(first, second, -1.5, 0.1)
         elif kind == "rod":
@@ -294,14 +295,21 @@ def constrained(kind: str) -> Fill:
             plant.AddDistanceConstraint(A, [0, 0, -0.2], B, [0, 0, -0.15], 0.45, 500.0, 10.0)
         else:
             C = add_link(lib, plant, "C", 0.5)
-            if kind == "four-bar":
-                hinge(lib, plant, "third", A, [0, 0, -0.2], C, [-0.25, 0, 0])
+            if "four-bar" in kind:
+                hinge(lib, plant, "third", A, [0, 0, -0.2], C, [-0.25, 0, 0], *(limits and [-2.0, -0.7]))
                 plant.AddBallConstraint(C, [0.25, 0, 0], B, [0, 0, -0.15])
             else:
                 X_AP = lib.RigidTransform(lib.RollPitchYaw(0.1, 0.2, 0.3), [0.0, 0.1, -0.2])
                 plant.AddWeldConstraint(A, X_AP, C, lib.RigidTransform([0.25, 0.0, 0.0]))
 
     return fill
+
+
+def test_a_loop_that_limits_do_not_let_close_stays_open_as_far() -> None:
+    """Both are held by springs as stiff as the time step lets them be: neither wins."""
+    ours, _ = run_both(constrained("four-bar against limits"), [0.0, 0.0, 0.0, 0.0, 0.0, 0.0], "kSap")
+    B, C = (ours.plant.GetBodyByName(name).EvalPoseInWorld(ours.context) for name in "BC")
+    assert np.linalg.norm(B @ [0, 0, -0.15] - C @ [0.25, 0, 0]) > 0.02
 
 
 @pytest.mark.parametrize("kind", ["coupler", "rod", "spring", "four-bar", "weld"])

@@ -7,6 +7,8 @@ import os
 import tempfile
 from pathlib import Path
 
+from merganser.drake.cpp_param import pretty_class_name
+
 __all__ = [
     "FindResourceOrThrow",
     "GetDrakePath",
@@ -41,11 +43,6 @@ def use_native_cpp_logging() -> None:
 
 def maybe_patch_numpy_formatters() -> None:
     """Does nothing: numpy prints arrays of expressions as they are."""
-
-
-def pretty_class_name(cls: type, *, use_qualname: bool = False) -> str:
-    """Returns the name of a class as a program writes it: `LeafSystem_[AutoDiffXd]`."""
-    return cls.__qualname__ if use_qualname else cls.__name__
 
 
 def trigger_an_assertion_failure() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Dict", "List", "Optional", "Union", "get_param_canonical", "get_param_names"]
+__all__ = ["Dict", "List", "Optional", "Union", "get_param_canonical", "get_param_names", "pretty_class_name"]
 
 _CANONICAL: dict[Any, Any] = {
     np.double: float,
@@ -26,6 +26,11 @@ _CANONICAL: dict[Any, Any] = {
     ctypes.c_uint64: np.uint64,
     typing.Union: types.UnionType,
 }
+
+
+def pretty_class_name(cls: type, *, use_qualname: bool = False) -> str:
+    """Returns the name of a class as a program writes it: `LeafSystem_[AutoDiffXd]`."""
+    return cls.__qualname__ if use_qualname else cls.__name__
 
 
 def get_param_canonical(param: Sequence[Any]) -> tuple[Any, ...]:

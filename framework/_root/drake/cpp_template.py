@@ -8,11 +8,11 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from merganser.drake.cpp_param import get_param_canonical, get_param_names
+from merganser.drake.cpp_param import get_param_canonical, get_param_names, pretty_class_name
 from merganser.framework.core.deprecation import warn_deprecated
 from merganser.framework.core.templates import Template
 
-__all__ = ["TemplateBase", "TemplateClass", "TemplateFunction", "TemplateMethod", "get_or_init"]
+__all__ = ["TemplateBase", "TemplateClass", "TemplateFunction", "TemplateMethod", "get_or_init", "pretty_class_name"]
 
 Parameters = tuple[Any, ...]
 

@@ -16,8 +16,8 @@ _TEXT = {
     """,
     "common.compatibility": "maybe_patch_numpy_formatters",
     "common.containers": "EqualToDict NamedViewBase namedview",
-    "common.cpp_param": "Dict List Optional Union get_param_canonical get_param_names",
-    "common.cpp_template": "TemplateBase TemplateClass TemplateFunction TemplateMethod get_or_init",
+    "common.cpp_param": "Dict List Optional Union get_param_canonical get_param_names pretty_class_name",
+    "common.cpp_template": "TemplateBase TemplateClass TemplateFunction TemplateMethod get_or_init pretty_class_name",
     "common.deprecation": """
     DrakeDeprecationWarning ModuleShim deprecated deprecated_callable install_numpy_warning_filters
     """,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from merganser.framework.math import RigidTransform, RotationMatrix
+from merganser.multibody.parsing.errors import ParsingError
 from merganser.multibody.parsing.mjcf.names import Copies, MjcfNames, Spot
 from merganser.multibody.parsing.mjcf.pose import euler_rotation, read_pose
 from merganser.multibody.parsing.mjcf.report import MjcfReport
@@ -184,6 +185,8 @@ class _TreeReader:
 
     def _read_children(self, node: XmlNode, inside: _Inside) -> None:
         for child in node.children:
+            if child.tag != "replicate":
+                self._count(child, inside)
             match child.tag:
                 case "body":
                     self._read_body(child, inside)
@@ -207,7 +210,6 @@ class _TreeReader:
                     self._report.add(child.location, f"<{tag}> is unknown in <{node.tag}>; left out")
 
     def _read_body(self, node: XmlNode, inside: _Inside) -> None:
-        self._count(node, inside)
         own_name = node.attributes.get("name", "")
         if own_name == "world" and not inside.spot.prefix:
             raise node.error("a <body> cannot be named 'world', which is the name of the world body.")
@@ -219,7 +221,6 @@ class _TreeReader:
         self._read_children(node, _Inside(inside.placement, inside.spot, body, RigidTransform(), childclass))
 
     def _add_part(self, kind: str, node: XmlNode, inside: _Inside, parts: list[MjcfPart]) -> None:
-        self._count(node, inside)
         body = inside.body
         if kind == "joint" and body.parent is None:
             raise node.error(f"{node.describe()} is in <worldbody>, but the world does not move. Put it into a <body>.")
@@ -247,7 +248,11 @@ class _TreeReader:
 
     def _read_replicate(self, node: XmlNode, inside: _Inside) -> None:
         """Each replica is `offset` further along the axes of the one before it, and turned by `euler` against it."""
-        count = _read_count(node)
+        count, num_made = _read_count(node), _num_elements(node)
+        if num_made > _MAX_COPIED:
+            raise _too_many(node)
+        if num_made == 0:
+            return
         self._num_replications += 1
         serial = self._num_replications
         offset = node.vector_attribute("offset", 3, [0.0, 0.0, 0.0])
@@ -287,7 +292,7 @@ class _TreeReader:
         if inside.copies or self._attached:
             self._num_copied += 1
             if self._num_copied > _MAX_COPIED:
-                raise node.error(f"<replicate> and <attach> make more than {_MAX_COPIED} elements.")
+                raise _too_many(node)
 
 
 def _read_count(node: XmlNode) -> int:
@@ -295,6 +300,16 @@ def _read_count(node: XmlNode) -> int:
     if count != int(count) or not 0 < count <= _MAX_COPIED:
         raise node.error(f"attribute 'count' of <replicate> is {count:g}, expected 1 to {_MAX_COPIED}.")
     return int(count)
+
+
+def _too_many(node: XmlNode) -> ParsingError:
+    return node.error(f"<replicate> and <attach> make more than {_MAX_COPIED} elements.")
+
+
+def _num_elements(node: XmlNode) -> int:
+    """How many elements a <replicate> makes, but for what is attached in it; other elements count with all in them."""
+    inside = sum(map(_num_elements, node.children))
+    return _read_count(node) * inside if node.tag == "replicate" else 1 + inside
 
 
 def _named(source: MjcfSource, attach: XmlNode, tag: str, name: str) -> XmlNode:

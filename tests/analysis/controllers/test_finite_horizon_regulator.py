@@ -16,7 +16,8 @@ from merganser.analysis.controllers import (
     MakeFiniteHorizonLinearQuadraticRegulator,
 )
 from merganser.framework import DiagramBuilder, LeafSystem
-from merganser.framework.primitives import LinearSystem
+from merganser.framework.primitives import LinearSystem, SymbolicVectorSystem
+from merganser.framework.symbolic import MakeVectorVariable
 from merganser.framework.trajectories import PiecewisePolynomial
 
 Q, R = np.eye(2), np.eye(1)
@@ -131,6 +132,20 @@ def test_the_regulator_keeps_a_pendulum_on_a_trajectory() -> None:
     state = simulator.get_context().get_continuous_state_vector().CopyToVector()
     np.testing.assert_allclose(state, [np.sin(7.9), np.cos(7.9)], atol=1e-3)
     assert context.get_time() == 0.0  # what was given stays as it was
+
+
+def test_the_nominal_input_need_not_be_in_the_context() -> None:
+    system, context = double_integrator()
+    u0 = PiecewisePolynomial(np.array([[0.5]]))
+    expected = FiniteHorizonLinearQuadraticRegulator(system, context, 0.0, 1.0, Q, R, options(u0=u0))
+    x, u = MakeVectorVariable(2, "x"), MakeVectorVariable(1, "u")
+    bare = SymbolicVectorSystem(state=x, input=u, dynamics=[x[1], u[0]])
+    found = FiniteHorizonLinearQuadraticRegulator(bare, bare.CreateDefaultContext(), 0.0, 1.0, Q, R, options(u0=u0))
+    for t in (0.0, 0.6):
+        np.testing.assert_allclose(found.K.value(t), expected.K.value(t), rtol=1e-8)
+        np.testing.assert_allclose(found.k0.value(t), expected.k0.value(t), rtol=1e-8)
+    with pytest.raises(RuntimeError, match="not connected"):
+        FiniteHorizonLinearQuadraticRegulator(bare, bare.CreateDefaultContext(), 0.0, 1.0, Q, R, options())
 
 
 def test_problems_that_make_no_sense_are_refused() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from merganser.drake import uninstall
+from merganser.drake import cpp_param, cpp_template, uninstall
 from merganser.drake.common import FindResourceOrThrow, pretty_class_name, temp_directory
 from merganser.drake.containers import EqualToDict, namedview
 from merganser.drake.cpp_param import Dict, List, Optional, Union, get_param_canonical, get_param_names
@@ -139,6 +139,7 @@ def test_templates_of_classes_are_made_when_they_are_asked_for() -> None:
     assert made == []
     assert Box_[float].scalar is float and Box_[None] is Box_[np.double] and made == [float]
     assert Box_[AutoDiffXd].__name__ == "Box_[AutoDiffXd]" == pretty_class_name(Box_[AutoDiffXd])
+    assert pretty_class_name is cpp_param.pretty_class_name is cpp_template.pretty_class_name
     assert Box_.is_instantiation(Box_[float]) and Box_.get_param_set(Box_[float]) == {(float,)}
     assert Box_.is_subclass_of_instantiation(type("Mine", (Box_[AutoDiffXd],), {})) is Box_[AutoDiffXd]
     assert isinstance(Box_, TemplateBase) and isinstance(BasicVector_, TemplateClass)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from pathlib import Path
+from time import process_time
 
 import numpy as np
 import pytest
@@ -507,6 +508,30 @@ def test_files_include_each_other_once(tmp_path):
     (tmp_path / "b.xml").write_text('<mujoco>\n\n<include file="a.xml"/></mujoco>')
     with pytest.raises(ParsingError, match=r"b\.xml:3: .*a\.xml' is included already"):
         Parser(MultibodyPlant(0.0)).AddModels(tmp_path / "a.xml")
+
+
+@pytest.mark.parametrize("inside", ["<geom size='1'/>", "<frame/>", ""])
+def test_replicas_of_replicas_are_counted_before_they_are_made(inside):
+    start = process_time()
+    nested = "<replicate count='11'>" * 120 + inside + "</replicate>" * 120
+    if inside:
+        with pytest.raises(ParsingError, match=r"xml:4: <replicate> and <attach> make more than 20000 elements"):
+            read(world(nested))
+    else:
+        read(world(nested))
+    assert process_time() - start < 1.0
+
+
+def test_attachments_in_replicas_are_counted_though_nothing_is_in_them(tmp_path):
+    (tmp_path / "empty.xml").write_text("<mujoco><worldbody>" + "<frame/>" * 200 + "</worldbody></mujoco>")
+    attach = '<replicate count="19000"><attach model="m" prefix="p"/></replicate>'
+    path = tmp_path / "m.xml"
+    asset = '<asset><model name="m" file="empty.xml"/></asset>'
+    path.write_text(f"<mujoco>{asset}<worldbody>{attach}</worldbody></mujoco>")
+    start = process_time()
+    with pytest.raises(ParsingError, match="make more than 20000 elements"):
+        Parser(MultibodyPlant(0.0)).AddModels(path)
+    assert process_time() - start < 1.0
 
 
 def test_models_do_not_attach_each_other(tmp_path):

@@ -78,7 +78,7 @@ def test_mutated_documents_are_read_or_refused_without_traces(seed):
 def test_mutated_files_of_all_formats_open_nothing_else_and_take_no_time(tmp_path):
     fuzzer = Fuzzer(tmp_path, seed=5)
     findings = fuzzer.run(400)
-    assert not findings, f"{findings[0].what}, from\n{findings[0].text}"
+    assert not findings, f"{findings[0].what}, from\n{findings[0].data!r}"
     assert fuzzer.num_models > 40
 
 

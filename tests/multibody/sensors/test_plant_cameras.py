@@ -218,7 +218,10 @@ cameras:
     cameras = yaml_load_typed(schema=dict[str, CameraConfig], data=text, child_name="cameras")
     left, right = cameras["left"], cameras["right"]
     assert left.focal_x() == left.focal_y() == pytest.approx(240.0 / np.tan(np.deg2rad(15.0)))
-    assert right.focal == CameraConfig.FocalLength(x=300.0) and right.focal_y() == 300.0
+    assert right.focal == CameraConfig.FocalLength(x=300.0) and right.focal_y() == right.focal.focal_y() == 300.0
+    assert left.focal.focal_x(left.width, left.height) == left.focal_x()
+    with pytest.raises(RuntimeError, match=r"focal must tell x or y; given FovDegrees\(\)"):
+        CameraConfig.FovDegrees().focal_y(640, 480)
     assert left.renderer_class.lights[0].color == Rgba(1.0, 0.5, 0.0) and right.renderer_class == "RenderEngineGl"
     again = yaml_load_typed(schema=CameraConfig, data=yaml_dump_typed(left))
     assert again.renderer_class == left.renderer_class and again.background == left.background
