@@ -33,6 +33,7 @@ from merganser.geometry.proximity.vectors import Vector3
 
 __all__ = [
     "begin_call",
+    "forget",
     "gather_across_plane",
     "gather_of_meshes",
     "keep",
@@ -122,6 +123,15 @@ def remember(a: int, b: int, slack: float, begin: int, top: int, buffers: Buffer
     _write(a, b, slack, buffers.place, begin, top, known[counts[NUM_KNOWN]])
     counts[NUM_KNOWN] += 1
     return top
+
+
+@device
+def forget(buffers: Buffers) -> int:
+    """Drops what this call has remembered, for which there are too few places; returns where lists end."""
+    counts = buffers.counts
+    counts[NUM_KNOWN] = 0
+    counts[WANTED_ELEMENTS] += buffers.elements.shape[1] + 1
+    return 0
 
 
 @device

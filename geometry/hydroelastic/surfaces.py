@@ -33,6 +33,7 @@ from merganser.framework.native.by_value import smaller
 from merganser.geometry.hydroelastic.buffers import HALF, WANTED_ELEMENTS, Buffers
 from merganser.geometry.hydroelastic.candidates import (
     begin_call,
+    forget,
     gather_across_plane,
     gather_of_meshes,
     keep,
@@ -153,6 +154,9 @@ def contact_surfaces(
         slack, size, is_whole, end = slack if pays else 0.0, 1, True, top
         while size > 0:
             size, end = _gather(V["kind"], O["kind"], n, d, size, top, slack, meshes, buffers)
+            if size > 0 and end == top:  # there is no place behind what is remembered
+                top = forget(buffers)
+                continue
             listed = buffers.elements[buffers.counts[HALF], top:end]
             count = _add_faces(V, O, n, d, listed, meshes, buffers, sign, i, count, outputs)
             is_whole = is_whole and size == 0

@@ -12,7 +12,7 @@ from hydroelastic_scenes import make_properties, make_shape, random_pose
 import merganser.geometry as geometry
 from merganser.framework.math import RotationMatrix
 from merganser.geometry import Sphere
-from merganser.geometry.hydroelastic.buffers import NUM_KNOWN
+from merganser.geometry.hydroelastic.buffers import NUM_KNOWN, make_buffers
 from merganser.geometry.hydroelastic.engine import HydroelasticArrays, HydroelasticEngine
 from merganser.geometry.hydroelastic.representation import make_representation
 
@@ -71,6 +71,22 @@ def test_memory_grows_to_what_is_wanted(tmp_path: Path) -> None:
     buffers = engine._buffers
     assert buffers.counts[NUM_KNOWN] == num - 1
     assert (buffers.known[buffers.counts[0], : num - 1]["slack"] > 0.0).all()
+
+
+def test_a_full_memory_is_given_up_and_grows(tmp_path: Path) -> None:
+    arrays = arrays_of(SCENES["compliant"], tmp_path)
+    rng = np.random.default_rng(1)
+    X_WG = np.array([random_pose(rng, 0.03) for _ in range(4)])
+    expected = HydroelasticEngine(arrays).contact_surfaces(X_WG, PAIRS)
+    for num_places in (16, 24, 40, 64, 100, 160, 400, 1000):  # 16 are what two leaves may have together
+        engine = HydroelasticEngine(arrays)
+        engine._buffers = make_buffers()._replace(elements=np.zeros((2, num_places, 2), np.int64))
+        for _ in range(4):
+            found = engine.contact_surfaces(X_WG, PAIRS)
+            np.testing.assert_array_equal(found.numbers, expected.numbers)
+            np.testing.assert_array_equal(found.owners, expected.owners)
+        assert engine._buffers.elements.shape[1] > num_places
+        assert engine._buffers.counts[NUM_KNOWN] == len(PAIRS)
 
 
 def test_poses_that_are_no_numbers_are_not_remembered(tmp_path: Path) -> None:
