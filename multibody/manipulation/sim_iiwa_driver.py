@@ -22,7 +22,6 @@ from merganser.multibody.manipulation.iiwa import (
     IiwaControlMode,
     IiwaDriver,
     ParseIiwaControlMode,
-    kIiwaLcmStatusPeriod,
     position_enabled,
     torque_enabled,
 )
@@ -39,7 +38,7 @@ _KI = 1.0
 class SimIiwaDriver(Diagram):
     """Controls an arm by positions, torques or both, and tells what the real arm would tell.
 
-    With the input `position` q_d, sampled every 5 ms to find its rate v_d, and the input `torque` tau_ff,
+    With the input `position` q_d, sampled at the period of the status (5 ms) to find its rate v_d, and the input `torque` tau_ff,
 
         tau       = inverse_dynamics(q, v, kp (q_d - q) + ki integral(q_d - q) + kd (v_d - v)) + tau_ff      (1)
         actuation = B^-1 clamp(tau, limits of the actuators),   kd = 2 sqrt(kp),  ki = 1                     (2)
@@ -73,7 +72,8 @@ class SimIiwaDriver(Diagram):
         self._add_status(builder, driver_config.ext_joint_filter_tau)
         if position_enabled(mode):
             gains = driver_config.desired_kp_gains
-            torque = self._add_position_control(builder, controller_plant, _KP if gains is None else gains)
+            period = driver_config.lcm_status_period
+            torque = self._add_position_control(builder, controller_plant, _KP if gains is None else gains, period)
         else:
             gravity = builder.AddNamedSystem(
                 "gravity_compensation", InverseDynamics(controller_plant, InverseDynamics.kGravityCompensation)
@@ -100,11 +100,13 @@ class SimIiwaDriver(Diagram):
             "torque_external": contact.get_output_port(),
         }
 
-    def _add_position_control(self, builder: DiagramBuilder, plant: MultibodyPlant, kp: Any) -> OutputPort:
+    def _add_position_control(
+        self, builder: DiagramBuilder, plant: MultibodyPlant, kp: Any, period: float
+    ) -> OutputPort:
         """Equation (1), but for tau_ff."""
         n, kp = self._n, np.asarray(kp, float)
         interpolator = builder.AddNamedSystem(
-            "velocity_interpolator", StateInterpolatorWithDiscreteDerivative(n, kIiwaLcmStatusPeriod)
+            "velocity_interpolator", StateInterpolatorWithDiscreteDerivative(n, period)
         )
         kd = 2.0 * np.sqrt(np.maximum(kp, 0.0))
         controller = builder.AddNamedSystem(
