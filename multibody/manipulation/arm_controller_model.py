@@ -33,6 +33,11 @@ def make_arm_controller_model(
         RuntimeError: there is no such frame; the arm is not welded to the world, or it is in its own file already.
         ParsingError: the file of the arm is not there any more, or not as it was.
     """
+    if not arm.child_frame_name:
+        raise RuntimeError(
+            f"The controller of an arm needs to know where that stands: model '{arm.model_name}' must be welded to the "
+            "world by an add_weld directive, and not in its own file."
+        )
     C = sim_plant.GetFrameByName(arm.child_frame_name, arm.model_instance)
     if not sim_plant.IsAnchored(C.body()):
         raise RuntimeError(
