@@ -10,6 +10,7 @@ from merganser.multibody.manipulation.iiwa import (
     IiwaControlMode,
     IiwaDriver,
     ParseIiwaControlMode,
+    kIiwaLcmStatusPeriod,
     position_enabled,
     torque_enabled,
 )
@@ -35,7 +36,7 @@ def BuildIiwaControl(
 ) -> None:
     """Adds to a diagram what moves an arm as messages on IIWA_COMMAND say: a `SimIiwaDriver` and what goes with it.
 
-    Its status is sent on IIWA_STATUS. As a real iiwa has it, commanded and measured torques are those by which the
+    Its status is sent on IIWA_STATUS every 5 ms, as pydrake does, whatever `driver_config` says. As a real iiwa has it, commanded and measured torques are those by which the
     world holds the joints: the other way round than those by which the driver moves them.
 
     Args:
@@ -49,8 +50,7 @@ def BuildIiwaControl(
     Raises:
         TypeError: an argument is of another type.
         ValueError: the plant is not part of the diagram, or as of SimIiwaDriver.
-        RuntimeError: as of SimIiwaDriver, or the two plants' arms differ in their numbers of joints, or the period of
-            the status is not positive. Then nothing has been added.
+        RuntimeError: as of SimIiwaDriver, or the two plants' arms differ in their numbers of joints. Then nothing has been added.
     """
     require_plant(plant, "BuildIiwaControl")
     require_plant(controller_plant, "BuildIiwaControl")
@@ -63,7 +63,7 @@ def BuildIiwaControl(
         )
     mode = ParseIiwaControlMode(driver_config.control_mode)
     subscriber = LcmSubscriberSystem.Make("IIWA_COMMAND", lcmt_iiwa_command, lcm)
-    publisher = LcmPublisherSystem.Make("IIWA_STATUS", lcmt_iiwa_status, lcm, driver_config.lcm_status_period)
+    publisher = LcmPublisherSystem.Make("IIWA_STATUS", lcmt_iiwa_status, lcm, kIiwaLcmStatusPeriod)
     driver = SimIiwaDriver.AddToBuilder(builder, plant, iiwa_instance, driver_config, controller_plant)
     builder.AddNamedSystem(f"{name}_iiwa_command_subscriber", subscriber)
     receiver = builder.AddNamedSystem(f"{name}_iiwa_command_receiver", IiwaCommandReceiver(num_joints, mode))

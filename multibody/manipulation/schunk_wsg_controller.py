@@ -5,7 +5,7 @@ force, brings x = q_0 - q_1, minus the distance between them, to where the firmw
 
     e = [0, x_d] - [m, x],   m = (q_0 + q_1) / 2,   dz/dt = e                                            (1)
     u = kp e + ki z + kd de/dt                                                                           (2)
-    f_0 = u_0 / 2 + clamp(u_1, -f_max, f_max),   f_1 = u_0 / 2 - clamp(u_1, -f_max, f_max)               (3)
+    g = clamp(u_1, -f_max / 2, f_max / 2),   f_0 = u_0 / 2 + g,   f_1 = u_0 / 2 - g                      (3)
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def forces_of_fingers(
         return True
     together = -0.5 * (kp * (state[0] + state[1]) + kd * (state[2] + state[3])) + ki * xc[0]
     apart = kp * (x_d[0] - state[0] + state[1]) + ki * xc[1] + kd * (x_d[1] - state[2] + state[3])
-    grip = clamp(apart, -limit[0], limit[0])
-    f[0], f[1] = 0.5 * together + grip, 0.5 * together - grip
+    g = clamp(apart, -0.5 * limit[0], 0.5 * limit[0])
+    f[0], f[1] = 0.5 * together + g, 0.5 * together - g
     return False
 
 
