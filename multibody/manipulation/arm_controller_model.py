@@ -49,7 +49,7 @@ def make_arm_controller_model(
     (model,) = Parser(plant).AddModels(arm.model_path)
     X_WC = C.CalcPoseInWorld(sim_plant.CreateDefaultContext())
     plant.WeldFrames(plant.world_frame(), plant.GetFrameByName(C.name(), model), X_WC)
-    fastened = _Fastened(sim_plant, arm, plant, model)
+    fastened = _Fastened(sim_plant, arm.model_instance, plant, model)
     if hand is not None:
         fastened.add_hand(hand)
     fastened.add_others()
@@ -60,14 +60,17 @@ def make_arm_controller_model(
 class _Fastened:
     """Puts what is fastened to an arm in a simulation into another plant with that arm."""
 
-    def __init__(self, sim_plant: MultibodyPlant, arm: ModelInstanceInfo, plant: MultibodyPlant, model: int) -> None:
+    def __init__(self, sim_plant: MultibodyPlant, arm: int, plant: MultibodyPlant, model: int) -> None:
+        """`arm` is the model instance of the arm in `sim_plant`, `model` that in `plant`."""
         self._sim_plant, self._plant, self._model = sim_plant, plant, model
         self._context = sim_plant.CreateDefaultContext()
-        self._arm = arm.model_instance
-        self._done = set(sim_plant.GetBodyIndices(arm.model_instance))
+        self._arm = arm
+        self._done = set(sim_plant.GetBodyIndices(arm))
 
     def add_hand(self, hand: ModelInstanceInfo) -> None:
         """Equation (1)."""
+        if not hand.child_frame_name:
+            raise RuntimeError(f"Hand '{hand.model_name}' must be welded to the arm by an add_weld directive.")
         self._sim_plant.GetFrameByName(hand.parent_frame_name, self._arm)  # raises
         C = self._sim_plant.GetFrameByName(hand.child_frame_name, hand.model_instance)
         bodies = {*self._sim_plant.GetBodyIndices(hand.model_instance), *self._welded_to(C)}

@@ -36,8 +36,8 @@ def BuildIiwaControl(
 ) -> None:
     """Adds to a diagram what moves an arm as messages on IIWA_COMMAND say: a `SimIiwaDriver` and what goes with it.
 
-    Its status is sent on IIWA_STATUS every 5 ms, as pydrake does, whatever `driver_config` says. As a real iiwa has it, commanded and measured torques are those by which the
-    world holds the joints: the other way round than those by which the driver moves them.
+    Its status is sent on IIWA_STATUS every 5 ms, as pydrake does, whatever `driver_config` says. Commanded and measured
+    torques have the signs of a real iiwa: the other way round than those by which the driver moves the joints.
 
     Args:
         builder: of the diagram.
@@ -50,7 +50,8 @@ def BuildIiwaControl(
     Raises:
         TypeError: an argument is of another type.
         ValueError: the plant is not part of the diagram, or as of SimIiwaDriver.
-        RuntimeError: as of SimIiwaDriver, or the two plants' arms differ in their numbers of joints. Then nothing has been added.
+        RuntimeError: as of SimIiwaDriver, or the two plants' arms differ in their numbers of joints. Then nothing has
+            been added.
     """
     require_plant(plant, "BuildIiwaControl")
     require_plant(controller_plant, "BuildIiwaControl")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numpy.typing import ArrayLike
+
 from merganser.framework import DiagramBuilder
 from merganser.framework.lcm import DrakeLcmInterface, LcmInterfaceSystem, LcmPublisherSystem, LcmSubscriberSystem
 from merganser.framework.lcm.messages.manipulators import lcmt_schunk_wsg_command, lcmt_schunk_wsg_status

@@ -38,7 +38,8 @@ _KI = 1.0
 class SimIiwaDriver(Diagram):
     """Controls an arm by positions, torques or both, and tells what the real arm would tell.
 
-    With the input `position` q_d, sampled at the period of the status (5 ms) to find its rate v_d, and the input `torque` tau_ff,
+    With the input `position` q_d, sampled at the period of the status to find its rate v_d, and the input `torque`
+    tau_ff,
 
         tau       = inverse_dynamics(q, v, kp (q_d - q) + ki integral(q_d - q) + kd (v_d - v)) + tau_ff      (1)
         actuation = B^-1 clamp(tau, limits of the actuators),   kd = 2 sqrt(kp),  ki = 1                     (2)

@@ -16,7 +16,7 @@ __all__ = ["Bus", "bus_of", "send_to_viewers"]
 Bus = DrakeLcmInterface | LcmInterfaceSystem
 
 
-def bus_of(config: VisualizationConfig, builder: DiagramBuilder, lcm_buses: Any, lcm: Any) -> Bus | None:
+def bus_of(config: VisualizationConfig, builder: DiagramBuilder, lcm_buses: Any, lcm: Any) -> Any:
     """What sends the messages; None if its bus leads nowhere.
 
     Raises:
@@ -32,7 +32,7 @@ def bus_of(config: VisualizationConfig, builder: DiagramBuilder, lcm_buses: Any,
 
 
 def send_to_viewers(
-    config: VisualizationConfig, builder: DiagramBuilder, bus: Bus | None, plant: MultibodyPlant, scene_graph: SceneGraph
+    config: VisualizationConfig, builder: DiagramBuilder, bus: Any, plant: MultibodyPlant, scene_graph: SceneGraph
 ) -> None:
     """Adds to a diagram what sends messages about illustrations, proximity geometries and contacts.
 

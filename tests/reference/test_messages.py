@@ -331,7 +331,7 @@ def test_all_that_is_visualized(settings: dict[str, Any]) -> None:
     names = []
 
     def build(lib: SimpleNamespace, builder: Any, lcm: Any) -> None:
-        plant, scene_graph = lib.AddMultibodyPlantSceneGraph(builder, time_step=0.002)
+        plant, _ = lib.AddMultibodyPlantSceneGraph(builder, time_step=0.002)
         inertia = lib.SpatialInertia.SolidSphereWithMass(1.0, 0.1)
         add_ground(lib, plant, material(lib), shape=lib.Box(4.0, 4.0, 1.0), height=-0.5)
         body = plant.AddRigidBody("ball", inertia)

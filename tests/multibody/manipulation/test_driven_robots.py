@@ -154,7 +154,7 @@ def test_what_cannot_be_driven_is_refused_and_nothing_added(
 def test_a_driver_needs_buses_and_a_plant_of_the_diagram(directives: str) -> None:
     station = Station(directives)
     models = {each.model_name: each for each in station.models}
-    with pytest.raises(TypeError, match="the IiwaDriver of model 'arm' needs LcmBuses.*given NoneType"):
+    with pytest.raises(TypeError, match=r"the IiwaDriver of model 'arm' needs LcmBuses.*given NoneType"):
         ApplyDriverConfig(IiwaDriver(), "arm", station.plant, models, None, station.builder)  # type: ignore[arg-type]
     wsg, arm = (station.plant.GetModelInstanceByName(name) for name in ("wsg", "arm"))
     with pytest.raises(ValueError, match="has not been added to this builder"):
