@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from merganser.framework import DiagramBuilder
+from merganser.framework.core.arguments import require_types
 from merganser.framework.core.errors import nearest_names
 from merganser.framework.core.records import settings
 from merganser.framework.lcm import LcmBuses
@@ -51,10 +52,17 @@ def ApplyDriverConfig(
         builder: of the diagram, which has the plant.
 
     Raises:
-        TypeError: these are settings of no driver.
+        TypeError: these are settings of no driver, or an argument is of another type.
         RuntimeError: the plant has no such model, or is not finalized; directives have not added the arm or its hand,
             or not welded them; there is no such bus; or as of the functions above.
     """
+    require_types(
+        "ApplyDriverConfig",
+        model_instance_name=(model_instance_name, str),
+        sim_plant=(sim_plant, MultibodyPlant),
+        models_from_directives=(models_from_directives, Mapping),
+        builder=(builder, DiagramBuilder),
+    )
     if isinstance(driver_config, IiwaDriver):
         _apply_iiwa_driver(driver_config, model_instance_name, sim_plant, models_from_directives, lcms, builder)
     elif isinstance(driver_config, SchunkWsgDriver):
@@ -93,6 +101,9 @@ def ApplyDriverConfigs(
     Raises:
         RuntimeError: the module of a driver has no function ApplyDriverConfig.
     """
+    require_types("ApplyDriverConfigs", driver_configs=(driver_configs, Mapping))
+    for info in models_from_directives:
+        require_types("ApplyDriverConfigs: models_from_directives", each=(info, ModelInstanceInfo))
     models = {info.model_name: info for info in models_from_directives}
     functions = {name: _function_of(config, name) for name, config in driver_configs.items()}
     for name, config in driver_configs.items():

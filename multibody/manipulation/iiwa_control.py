@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from merganser.framework import DiagramBuilder
+from merganser.framework.core.arguments import require_types
 from merganser.framework.lcm import DrakeLcmInterface, LcmInterfaceSystem, LcmPublisherSystem, LcmSubscriberSystem
 from merganser.framework.lcm.messages.manipulators import lcmt_iiwa_command, lcmt_iiwa_status
 from merganser.framework.primitives import Demultiplexer, Gain
@@ -53,6 +54,7 @@ def BuildIiwaControl(
         RuntimeError: as of SimIiwaDriver, or the two plants' arms differ in their numbers of joints. Then nothing has
             been added.
     """
+    require_types("BuildIiwaControl", builder=(builder, DiagramBuilder), driver_config=(driver_config, IiwaDriver))
     require_plant(plant, "BuildIiwaControl")
     require_plant(controller_plant, "BuildIiwaControl")
     builder.require_member(plant)

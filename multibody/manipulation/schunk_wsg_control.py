@@ -5,6 +5,7 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from merganser.framework import DiagramBuilder
+from merganser.framework.core.arguments import require_types
 from merganser.framework.lcm import DrakeLcmInterface, LcmInterfaceSystem, LcmPublisherSystem, LcmSubscriberSystem
 from merganser.framework.lcm.messages.manipulators import lcmt_schunk_wsg_command, lcmt_schunk_wsg_status
 from merganser.multibody.controllers.arguments import checked_gains
@@ -50,6 +51,7 @@ def BuildSchunkWsgControl(
         RuntimeError: the plant is not finalized, or the model has not two positions and two actuators; gains are not
             three finite numbers. Then nothing has been added.
     """
+    require_types("BuildSchunkWsgControl", builder=(builder, DiagramBuilder))
     require_plant(plant, "BuildSchunkWsgControl")
     builder.require_member(plant)
     name = plant.GetModelInstanceName(wsg_instance)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from merganser.framework import Diagram, DiagramBuilder, OutputPort
+from merganser.framework.core.arguments import require_types
 from merganser.framework.primitives import (
     Adder,
     Demultiplexer,
@@ -54,6 +55,7 @@ class SimIiwaDriver(Diagram):
         controller_plant: the arm as the controller knows it, finalized; it is shared, not copied.
 
     Raises:
+        TypeError: an argument is of another type.
         RuntimeError: the mode is unknown, the plant is not finalized or not fully actuated, or there are gains of
             another number than joints.
         ValueError: there are gains and no positions.
@@ -61,6 +63,7 @@ class SimIiwaDriver(Diagram):
 
     def __init__(self, driver_config: IiwaDriver, controller_plant: MultibodyPlant) -> None:
         super().__init__()
+        require_types("SimIiwaDriver", driver_config=(driver_config, IiwaDriver))
         mode = ParseIiwaControlMode(driver_config.control_mode)
         if driver_config.desired_kp_gains is not None and not position_enabled(mode):
             raise ValueError(
@@ -164,6 +167,8 @@ class SimIiwaDriver(Diagram):
             iiwa_instance: the arm in the plant; the driver gets its name.
             driver_config, controller_plant: see the class.
         """
+        require_types("SimIiwaDriver.AddToBuilder", builder=(builder, DiagramBuilder))
+        require_plant(plant, "SimIiwaDriver.AddToBuilder")
         driver = SimIiwaDriver(driver_config, controller_plant)
         builder.AddNamedSystem(plant.GetModelInstanceName(iiwa_instance), driver)
         builder.Connect(plant.get_state_output_port(iiwa_instance), driver.GetInputPort("state"))

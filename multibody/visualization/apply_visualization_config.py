@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from merganser.framework import DiagramBuilder
@@ -16,8 +14,7 @@ from merganser.multibody.visualization.inertia_visualizer import InertiaVisualiz
 from merganser.multibody.visualization.params import ContactVisualizerParams, VisualizationConfig
 
 if TYPE_CHECKING:
-    from merganser.framework.lcm import LcmBuses
-    from merganser.multibody.visualization.viewer_messages import Bus
+    from merganser.framework.lcm import DrakeLcmInterface, LcmBuses, LcmInterfaceSystem
 
 __all__ = ["AddDefaultVisualization", "ApplyVisualizationConfig"]
 
@@ -44,7 +41,7 @@ def ApplyVisualizationConfig(
     plant: MultibodyPlant | None = None,
     scene_graph: SceneGraph | None = None,
     meshcat: Meshcat | None = None,
-    lcm: Bus | None = None,
+    lcm: DrakeLcmInterface | LcmInterfaceSystem | None = None,
 ) -> None:
     """Adds viewers of illustrations, inertias, proximity geometries and contacts to a diagram.
 
@@ -79,12 +76,15 @@ def ApplyVisualizationConfig(
     scene_graph = _system(builder, "scene_graph", scene_graph, SceneGraph)
     if not plant.is_finalized():
         raise RuntimeError(f"ApplyVisualizationConfig(): call Finalize() of plant '{plant.get_name()}' first.")
-    send = _messages(config, builder, lcm_buses, lcm)
+    bus = _bus(config, lcm_buses, lcm)
     if meshcat is None and config.enable_meshcat_creation:
         meshcat = StartMeshcat()
     if config.publish_inertia:
         InertiaVisualizer.AddToBuilder(builder, plant, scene_graph)
-    send(plant, scene_graph)
+    if bus is not None:
+        from merganser.multibody.visualization.viewer_messages import send_to_viewers
+
+        send_to_viewers(config, builder, bus, plant, scene_graph)
     if meshcat is None:
         return
     for params in _visualizer_params(config):
@@ -129,20 +129,13 @@ def _visualizer_params(config: VisualizationConfig) -> list[MeshcatVisualizerPar
     return params
 
 
-def _messages(
-    config: VisualizationConfig, builder: DiagramBuilder, lcm_buses: LcmBuses | None, lcm: Bus | None
-) -> Callable[[MultibodyPlant, SceneGraph], None]:
-    """A function that adds what sends messages about a plant and a SceneGraph, if any are asked for.
+def _bus(config: VisualizationConfig, lcm_buses: Any, lcm: Any) -> Any:
+    """What sends messages; None if none are sent."""
+    if lcm is None and lcm_buses is None and config.lcm_bus == "default":
+        return None
+    from merganser.framework.lcm.lcm_buses import find_bus  # most programs send none
 
-    Raises:
-        TypeError, RuntimeError: as of `bus_of`.
-    """
-    if lcm_buses is None and lcm is None and config.lcm_bus == "default":
-        return lambda plant, scene_graph: None
-    from merganser.multibody.visualization.viewer_messages import bus_of, send_to_viewers  # most programs send nothing
-
-    bus = bus_of(config, builder, lcm_buses, lcm)
-    return functools.partial(send_to_viewers, config, builder, bus)
+    return find_bus(lcm, lcm_buses, "ApplyVisualizationConfig", config.lcm_bus)
 
 
 def _check_settings(config: VisualizationConfig) -> None:

@@ -190,7 +190,7 @@ def test_what_does_not_fit_is_refused(meshcat: Meshcat) -> None:
         ApplyVisualizationConfig(builder, VisualizationConfig())  # type: ignore[arg-type]
     before = len(builder.GetSystems())
     for given, kind, text in (
-        ({"lcm_buses": object()}, TypeError, "lcm_buses must be LcmBuses"),
+        ({"lcm_buses": object()}, TypeError, "lcm_buses must be of type LcmBuses"),
         ({"lcm": "memq://"}, TypeError, "lcm must be a DrakeLcm or an LcmInterfaceSystem"),
         ({"lcm_buses": LcmBuses()}, RuntimeError, "ApplyVisualizationConfig requested an LCM bus 'default'"),
     ):
