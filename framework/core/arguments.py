@@ -11,7 +11,7 @@ from merganser.framework.core.values import AbstractValue, BasicVector
 
 __all__ = [
     "as_model_vector", "bind_overload", "checked_index", "checked_model_value", "checked_number", "checked_size",
-    "continuous_arguments", "one_of", "refuse_unknown",
+    "continuous_arguments", "one_of", "refuse_unknown", "require_types",
 ]  # fmt: skip
 
 
@@ -101,6 +101,21 @@ def checked_model_value(value: Any, where: object) -> AbstractValue:
     if not isinstance(value, AbstractValue):
         raise TypeError(f"{where}: model_value must be a Value, got {type(value).__name__}; write Value(...).")
     return value.Clone()
+
+
+def require_types(caller: object, **given: tuple[Any, type]) -> None:
+    """Does nothing if arguments are of their types.
+
+    Args:
+        caller: who takes them.
+        given: value and type of each, by name.
+
+    Raises:
+        TypeError: one is of another type.
+    """
+    for name, (value, kind) in given.items():
+        if not isinstance(value, kind):
+            raise TypeError(f"{caller}: {name} must be of type {kind.__name__}; given {value!r}.")
 
 
 def one_of(first: Any, second: Any, function: object, names: str) -> Any:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
+from merganser.framework.core.arguments import require_types
 from merganser.framework.core.events import Bell
 from merganser.framework.core.records import settings
 from merganser.framework.lcm.transports import Subscription, make_transport
@@ -109,6 +110,7 @@ class DrakeLcm(DrakeLcmInterface):
             given = DrakeLcmParams(lcm_url=given)
         if not isinstance(given, DrakeLcmParams):
             raise TypeError(f"DrakeLcm takes a URL or DrakeLcmParams; given {given!r}.")
+        require_types("DrakeLcm", lcm_url=(given.lcm_url, str), channel_suffix=(given.channel_suffix, str))
         self._url = given.lcm_url or os.environ.get("LCM_DEFAULT_URL") or _DEFAULT_URL
         self._suffix = given.channel_suffix
         self._transport = make_transport(self._url)

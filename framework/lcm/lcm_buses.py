@@ -6,13 +6,14 @@ import logging
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from merganser.framework.core.arguments import require_types
 from merganser.framework.core.diagram_builder import DiagramBuilder
 from merganser.framework.core.errors import nearest_names
 from merganser.framework.lcm.drake_lcm import DrakeLcm, DrakeLcmInterface, DrakeLcmParams
 from merganser.framework.lcm.lcm_interface_system import LcmInterfaceSystem
 from merganser.framework.primitives.shared_pointer_system import SharedPointerSystem
 
-__all__ = ["ApplyLcmBusConfig", "LcmBuses", "find_or_create_bus"]
+__all__ = ["ApplyLcmBusConfig", "LcmBuses", "find_bus"]
 
 _logger = logging.getLogger("merganser.lcm")
 
@@ -82,8 +83,9 @@ def ApplyLcmBusConfig(lcm_buses: Mapping[str, DrakeLcmParams | None], builder: D
         The buses.
 
     Raises:
-        ImportError, RuntimeError: as of DrakeLcm; nothing has been added then.
+        TypeError, ImportError, RuntimeError: as of DrakeLcm; nothing has been added then.
     """
+    require_types("ApplyLcmBusConfig", lcm_buses=(lcm_buses, Mapping), builder=(builder, DiagramBuilder))
     nowhere = LcmBuses.kLcmUrlMemqNull
     made = {
         name: DrakeLcm(DrakeLcmParams(lcm_url=nowhere) if params is None else params)
@@ -100,33 +102,27 @@ def ApplyLcmBusConfig(lcm_buses: Mapping[str, DrakeLcmParams | None], builder: D
     return buses
 
 
-def find_or_create_bus(
-    lcm: Bus | None,
-    lcm_buses: LcmBuses | None,
-    builder: DiagramBuilder,
-    description_of_caller: str,
-    bus_name: str,
-) -> Bus:
-    """The bus that a function is to use which takes both a bus and buses.
+def find_bus(lcm: Bus | None, lcm_buses: LcmBuses | None, caller: str, bus_name: str) -> Bus | None:
+    """The bus that a function is to use which takes both a bus and buses; None if it leads nowhere, or is none.
 
     Args:
         lcm: the bus, if it is given.
-        lcm_buses: otherwise buses to look into; None for a new bus with the default URL, which the diagram keeps.
-        builder: of the diagram.
-        description_of_caller: who asks for it, for messages.
+        lcm_buses: otherwise buses to look into.
+        caller: who asks for it, for messages.
         bus_name: name of the bus.
 
     Raises:
+        TypeError: an argument is of another type.
         RuntimeError: there is no bus of this name, or there are no buses and the name is not "default".
-        ImportError: a new bus needs the package lcm, which is not installed.
     """
-    if lcm is not None:
-        return lcm
+    if lcm is not None and not isinstance(lcm, Bus):
+        raise TypeError(f"{caller}: lcm must be a DrakeLcm or an LcmInterfaceSystem; given {lcm!r}.")
     if lcm_buses is not None:
-        return lcm_buses.Find(description_of_caller, bus_name)
-    if bus_name != "default":
+        require_types(caller, lcm_buses=(lcm_buses, LcmBuses))
+    bus = lcm if lcm is not None or lcm_buses is None else lcm_buses.Find(caller, bus_name)
+    if bus is None and bus_name != "default":
         raise RuntimeError(
-            f"{description_of_caller} requested a non-default LCM bus '{bus_name}', and there are no LcmBuses to look "
-            "for it: pass lcm_buses=ApplyLcmBusConfig(...), or lcm=."
+            f"{caller} requested a non-default LCM bus '{bus_name}', and there are no LcmBuses to look for it: pass "
+            "lcm_buses=ApplyLcmBusConfig(...), or lcm=."
         )
-    return SharedPointerSystem.AddToBuilder(builder, DrakeLcm())
+    return None if bus is None or bus.get_lcm_url() == LcmBuses.kLcmUrlMemqNull else bus

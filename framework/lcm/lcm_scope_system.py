@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from merganser.framework.core.arguments import require_types
 from merganser.framework.core.context import Context
 from merganser.framework.core.diagram_builder import DiagramBuilder
 from merganser.framework.core.indices import PortDataType
@@ -59,10 +60,11 @@ class LcmScopeSystem(LeafSystem):
             The LcmScopeSystem and the LcmPublisherSystem.
 
         Raises:
-            TypeError: `signal` is no vector output port.
+            TypeError: `signal` is no vector output port, or another argument is of another type.
         """
         if not isinstance(signal, OutputPort) or signal.get_data_type() != PortDataType.kVectorValued:
             raise TypeError(f"LcmScopeSystem.AddToBuilder takes a vector output port; given {signal!r}.")
+        require_types("LcmScopeSystem.AddToBuilder", builder=(builder, DiagramBuilder))
         builder.require_member(signal.get_system(), signal)
         publisher = LcmPublisherSystem.Make(channel, lcmt_scope, lcm, publish_period)
         scope = builder.AddSystem(LcmScopeSystem(signal.size()))

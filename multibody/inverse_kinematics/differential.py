@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework import Context
-from merganser.framework.core.arguments import bind_overload
+from merganser.framework.core.arguments import bind_overload, require_types
 from merganser.framework.math import AngleAxis, RigidTransform
 from merganser.multibody.inverse_kinematics.differential_parameters import (
     DifferentialInverseKinematicsParameters,
@@ -148,6 +148,8 @@ def _for_robot(
     frame_E: Frame,
     parameters: DifferentialInverseKinematicsParameters,
 ) -> DifferentialInverseKinematicsResult:
+    kind = DifferentialInverseKinematicsParameters
+    require_types("DoDifferentialInverseKinematics", robot=(robot, MultibodyPlant), parameters=(parameters, kind))
     frame_A = robot.world_frame() if frame_A is None else frame_A
     X_AE = robot.CalcRelativeTransform(context, frame_A, frame_E)
     if isinstance(wanted, RigidTransform):
@@ -193,6 +195,8 @@ def _search(
     Nplus: ArrayLike | None,
 ) -> DifferentialInverseKinematicsResult:
     """Solves (1)."""
+    kind = DifferentialInverseKinematicsParameters
+    require_types("DoDifferentialInverseKinematics", parameters=(parameters, kind))
     num_q, num_v = parameters.get_num_positions(), parameters.get_num_velocities()
     q, v, V = _checked(q_current, num_q, "q_current"), _checked(v_current, num_v, "v_current"), np.array(V, float)
     J = np.array(J, float)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework import Context, DiscreteStateIndex, LeafSystem, Value
-from merganser.framework.core.arguments import bind_overload
+from merganser.framework.core.arguments import bind_overload, require_types
 from merganser.framework.math import RigidTransform
 from merganser.multibody.inverse_kinematics.differential import DoDifferentialInverseKinematics
 from merganser.multibody.inverse_kinematics.differential_parameters import (
@@ -81,6 +81,8 @@ class DifferentialInverseKinematicsIntegrator(LeafSystem):
         defaults = {"robot_context": None, "log_only_when_result_state_changes": True}
         given = bind_overload("DifferentialInverseKinematicsIntegrator", names, defaults, args, kwargs)
         robot: MultibodyPlant = given["robot"]
+        kind = DifferentialInverseKinematicsParameters
+        require_types("DifferentialInverseKinematicsIntegrator", parameters=(given["parameters"], kind))
         self._bench = PlantBench(self, robot, given["robot_context"])
         self._frame_A: Frame = given.get("frame_A") or robot.world_frame()
         self._frame_E: Frame = given["frame_E"]

@@ -11,6 +11,7 @@ from merganser.multibody.manipulation.iiwa import (
     position_enabled,
     torque_enabled,
 )
+from merganser.multibody.manipulation.iiwa_control import BuildIiwaControl
 from merganser.multibody.manipulation.iiwa_messages import (
     IiwaCommandReceiver,
     IiwaCommandSender,
@@ -31,6 +32,8 @@ from merganser.multibody.manipulation.schunk_wsg import (
     MakeMultibodyStateToWsgStateSystem,
     SchunkWsgDriver,
 )
+from merganser.multibody.manipulation.schunk_wsg_control import BuildSchunkWsgControl
+from merganser.multibody.manipulation.schunk_wsg_controller import SchunkWsgController
 from merganser.multibody.manipulation.schunk_wsg_messages import (
     SchunkWsgCommandReceiver,
     SchunkWsgCommandSender,
@@ -48,6 +51,8 @@ __all__ = [
     "ApplyDriverConfig",
     "ApplyDriverConfigs",
     "ApplyNamedPositionsAsDefaults",
+    "BuildIiwaControl",
+    "BuildSchunkWsgControl",
     "GetSchunkWsgOpenPosition",
     "IiwaCommandReceiver",
     "IiwaCommandSender",
@@ -65,6 +70,7 @@ __all__ = [
     "ParseIiwaControlMode",
     "SchunkWsgCommandReceiver",
     "SchunkWsgCommandSender",
+    "SchunkWsgController",
     "SchunkWsgDriver",
     "SchunkWsgPdController",
     "SchunkWsgPositionController",

@@ -25,7 +25,7 @@ __all__ = [
 Array = NDArray[Any]
 
 kIiwaArmNumJoints = 7
-kIiwaLcmStatusPeriod = 0.005  # between two messages of the arm, and so between two samples of commands [s]
+kIiwaLcmStatusPeriod = 0.005  # between two messages of the arm [s]
 
 
 def get_iiwa_max_joint_velocities() -> Array:
@@ -85,7 +85,8 @@ class IiwaDriver:
         arm_child_frame_name: of the arm, which is welded to the world; None for that of its directive.
         gripper_parent_frame_name: of the arm, to which the hand is welded; None for that of its directive.
         lcm_bus: name of the bus of commands and status.
-        lcm_status_period: between two messages of status [s].
+        lcm_status_period: between two samples of the commanded positions, of which the driver finds their rates [s].
+            Status is sent every `kIiwaLcmStatusPeriod`, as pydrake does.
     """
 
     hand_model_name: str = ""

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from merganser.framework import BasicVector, Context, InputPort, OutputPort
-from merganser.framework.core.events import DID_NOTHING, EventStatus
+from merganser.framework.core.inside import declare_vector_entry
+from merganser.framework.core.native_function import native
 from merganser.framework.lcm.messages.manipulators import lcmt_iiwa_command, lcmt_iiwa_status
 from merganser.multibody.manipulation.iiwa import (
     IiwaControlMode,
@@ -22,6 +26,26 @@ from merganser.multibody.manipulation.joint_messages import (
 )
 
 __all__ = ["IiwaCommandReceiver", "IiwaCommandSender", "IiwaStatusReceiver", "IiwaStatusSender"]
+
+Array = NDArray[Any]
+
+
+@native
+def keep_position(flag: Array, q_kept: Array, q_measured: Array, next_xd0: Array, next_xd1: Array) -> None:
+    """Positions are kept as they are in the first step."""
+    next_xd0[0] = 1.0
+    for i in range(q_kept.shape[0]):
+        next_xd1[i] = q_kept[i] if flag[0] == 1.0 else q_measured[i]
+
+
+@native
+def position(command: Array, flag: Array, q_kept: Array, q_measured: Array, q: Array) -> None:
+    """q = those of a command that has come, or else those that are kept, or else those that are measured."""
+    for i in range(q.shape[0]):
+        if command[0] == 1.0:
+            q[i] = command[1 + i]
+        else:
+            q[i] = q_kept[i] if flag[0] == 1.0 else q_measured[i]
 
 
 class IiwaCommandReceiver(JointMessageReceiver):
@@ -53,8 +77,11 @@ class IiwaCommandReceiver(JointMessageReceiver):
         super().__init__(lcmt_iiwa_command, num_joints)
         self._initial = InitialPosition(self, self._num_joints, is_kept=True, has_default=True)
         if position_enabled(control_mode):
-            self.DeclarePerStepDiscreteUpdateEvent(self._keep_position)
-            self.DeclareVectorOutputPort("position", self._num_joints, self._calc_position)
+            wires = self._initial.wires
+            model = BasicVector(np.zeros(1 + self._num_joints))
+            command = declare_vector_entry(self, "command", model, self._calc_command, {self._message.ticket()})
+            self.DeclarePerStepDiscreteUpdateEvent(keep_position.given(**wires))
+            self.DeclareVectorOutputPort("position", self._num_joints, position.given(command=command, **wires))
         if torque_enabled(control_mode):
             self.DeclareVectorOutputPort("torque", self._num_joints, self._calc_torque)
         self.DeclareVectorOutputPort("time", 1, self._calc_time)
@@ -79,18 +106,13 @@ class IiwaCommandReceiver(JointMessageReceiver):
         """Returns the port that gives the time of the message."""
         return self._port("time")
 
-    def _keep_position(self, context: Context, values: Any) -> EventStatus | None:
-        if self._initial.is_kept(context):
-            return DID_NOTHING
-        self._initial.keep(context, values)
-        return None
-
-    def _calc_position(self, context: Context, output: BasicVector) -> None:
+    def _calc_command(self, context: Context, output: BasicVector) -> None:
+        """Whether a message has come, and its positions."""
         message = self._message.Eval(context)
-        if message.utime == message.num_joints == message.num_torques == 0:  # none has come
-            output.SetFromVector(self._initial.value(context))
+        if message.utime == message.num_joints == message.num_torques == 0:
+            output.SetZero()
         else:
-            output.SetFromVector(self._vector_of(message, "joint_position", "num_joints"))
+            output.SetFromVector([1.0, *self._vector_of(message, "joint_position", "num_joints")])
 
     def _calc_torque(self, context: Context, output: BasicVector) -> None:
         message = self._message.Eval(context)

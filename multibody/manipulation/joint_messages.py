@@ -7,7 +7,10 @@ import operator
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from merganser.framework import BasicVector, Context, InputPort, LeafSystem, OutputPort, Value
+from merganser.framework.core.native_wires import InputOr
 from merganser.framework.core.scalar_conversion import SystemScalarConverter
 from merganser.framework.core.values import AbstractValue
 
@@ -137,14 +140,18 @@ class InitialPosition:
         num_joints: number of positions.
         is_kept: whether they are ever kept, and there is such state.
         has_default: whether the port may be left open, and positions are zero then.
+
+    Attributes:
+        wires: what native functions read: whether positions are kept, `flag`, those, `q_kept`, and `q_measured`.
     """
 
     def __init__(self, system: LeafSystem, num_joints: int, is_kept: bool, has_default: bool) -> None:
         self._measured = system.DeclareVectorInputPort("position_measured", num_joints)
         self._num_joints, self._has_default, self._is_kept = num_joints, has_default, is_kept
         if is_kept:
-            system.DeclareDiscreteState(1)
-            system.DeclareDiscreteState(num_joints)
+            flag, positions = system.DeclareDiscreteState(1), system.DeclareDiscreteState(num_joints)
+            measured: Any = InputOr(self._measured, np.zeros(num_joints)) if has_default else self._measured
+            self.wires = {"flag": flag, "q_kept": positions, "q_measured": measured}
 
     def port(self) -> InputPort:
         """The port of measured positions."""

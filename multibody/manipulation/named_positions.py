@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
+from merganser.framework.core.arguments import require_types
 from merganser.multibody.plant import MultibodyPlant
 
 __all__ = ["ApplyNamedPositionsAsDefaults"]
@@ -20,11 +21,15 @@ def ApplyNamedPositionsAsDefaults(input: Mapping[str, Mapping[str, ArrayLike]], 
         plant: that has the joints, finalized.
 
     Raises:
+        TypeError: an argument is of another type.
         RuntimeError: there is no such model instance or joint, or a joint has another number of positions; then nothing
             is changed.
     """
+    where = "ApplyNamedPositionsAsDefaults"
+    require_types(where, input=(input, Mapping), plant=(plant, MultibodyPlant))
     found = []
     for instance_name, joints in input.items():
+        require_types(f"{where}: input", **{str(instance_name): (joints, Mapping)})
         instance = plant.GetModelInstanceByName(instance_name)
         for joint_name, positions in joints.items():
             joint, q = plant.GetJointByName(joint_name, instance), np.array(positions, float).ravel()

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from merganser.framework import Diagram, DiagramBuilder, OutputPort
+from merganser.framework.core.arguments import require_types
 from merganser.framework.primitives import (
     Adder,
     Demultiplexer,
@@ -22,7 +23,6 @@ from merganser.multibody.manipulation.iiwa import (
     IiwaControlMode,
     IiwaDriver,
     ParseIiwaControlMode,
-    kIiwaLcmStatusPeriod,
     position_enabled,
     torque_enabled,
 )
@@ -39,7 +39,8 @@ _KI = 1.0
 class SimIiwaDriver(Diagram):
     """Controls an arm by positions, torques or both, and tells what the real arm would tell.
 
-    With the input `position` q_d, sampled every 5 ms to find its rate v_d, and the input `torque` tau_ff,
+    With the input `position` q_d, sampled at the period of the status to find its rate v_d, and the input `torque`
+    tau_ff,
 
         tau       = inverse_dynamics(q, v, kp (q_d - q) + ki integral(q_d - q) + kd (v_d - v)) + tau_ff      (1)
         actuation = B^-1 clamp(tau, limits of the actuators),   kd = 2 sqrt(kp),  ki = 1                     (2)
@@ -54,6 +55,7 @@ class SimIiwaDriver(Diagram):
         controller_plant: the arm as the controller knows it, finalized; it is shared, not copied.
 
     Raises:
+        TypeError: an argument is of another type.
         RuntimeError: the mode is unknown, the plant is not finalized or not fully actuated, or there are gains of
             another number than joints.
         ValueError: there are gains and no positions.
@@ -61,6 +63,7 @@ class SimIiwaDriver(Diagram):
 
     def __init__(self, driver_config: IiwaDriver, controller_plant: MultibodyPlant) -> None:
         super().__init__()
+        require_types("SimIiwaDriver", driver_config=(driver_config, IiwaDriver))
         mode = ParseIiwaControlMode(driver_config.control_mode)
         if driver_config.desired_kp_gains is not None and not position_enabled(mode):
             raise ValueError(
@@ -73,7 +76,8 @@ class SimIiwaDriver(Diagram):
         self._add_status(builder, driver_config.ext_joint_filter_tau)
         if position_enabled(mode):
             gains = driver_config.desired_kp_gains
-            torque = self._add_position_control(builder, controller_plant, _KP if gains is None else gains)
+            period = driver_config.lcm_status_period
+            torque = self._add_position_control(builder, controller_plant, _KP if gains is None else gains, period)
         else:
             gravity = builder.AddNamedSystem(
                 "gravity_compensation", InverseDynamics(controller_plant, InverseDynamics.kGravityCompensation)
@@ -100,11 +104,13 @@ class SimIiwaDriver(Diagram):
             "torque_external": contact.get_output_port(),
         }
 
-    def _add_position_control(self, builder: DiagramBuilder, plant: MultibodyPlant, kp: Any) -> OutputPort:
+    def _add_position_control(
+        self, builder: DiagramBuilder, plant: MultibodyPlant, kp: Any, period: float
+    ) -> OutputPort:
         """Equation (1), but for tau_ff."""
         n, kp = self._n, np.asarray(kp, float)
         interpolator = builder.AddNamedSystem(
-            "velocity_interpolator", StateInterpolatorWithDiscreteDerivative(n, kIiwaLcmStatusPeriod)
+            "velocity_interpolator", StateInterpolatorWithDiscreteDerivative(n, period)
         )
         kd = 2.0 * np.sqrt(np.maximum(kp, 0.0))
         controller = builder.AddNamedSystem(
@@ -161,6 +167,8 @@ class SimIiwaDriver(Diagram):
             iiwa_instance: the arm in the plant; the driver gets its name.
             driver_config, controller_plant: see the class.
         """
+        require_types("SimIiwaDriver.AddToBuilder", builder=(builder, DiagramBuilder))
+        require_plant(plant, "SimIiwaDriver.AddToBuilder")
         driver = SimIiwaDriver(driver_config, controller_plant)
         builder.AddNamedSystem(plant.GetModelInstanceName(iiwa_instance), driver)
         builder.Connect(plant.get_state_output_port(iiwa_instance), driver.GetInputPort("state"))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from merganser.framework import DiagramBuilder
+from merganser.framework.core.arguments import require_types
 from merganser.geometry import SceneGraph
 from merganser.geometry.rendering import (
     MakeRenderEngineGl,
@@ -51,22 +52,24 @@ def ApplyCameraConfig(
         lcm: sends the images, in place of those in `lcm_buses`.
 
     Raises:
+        TypeError: an argument is of another type.
         RuntimeError: a value of `config` is out of its range; there is no such frame, plant, scene graph or bus; the
             renderer exists already, and is of another type or has other parameters. Nothing is added then.
     """
+    require_types("ApplyCameraConfig", config=(config, CameraConfig), builder=(builder, DiagramBuilder))
     color_camera, depth_camera = config.MakeCameras()
     if not (config.rgb or config.depth or config.label):
         return
     plant = _system(builder, "plant") if plant is None else plant
     scene_graph = _system(builder, "scene_graph") if scene_graph is None else scene_graph
-    assert plant is not None and scene_graph is not None
+    require_types("ApplyCameraConfig", plant=(plant, MultibodyPlant), scene_graph=(scene_graph, SceneGraph))
     frame = GetScopedFrameByName(plant, config.X_PB.base_frame or "world")
     parent_id = plant.GetBodyFrameIdOrThrow(frame.body().index())
     X_PB = frame.GetFixedPoseInBodyFrame() @ config.X_PB.GetDeterministicValue()
     name = f"rgbd_sensor_{config.name}"
     if builder.HasSubsystemNamed(name):
         raise RuntimeError(f"ApplyCameraConfig(): there is a system '{name}' already; give the camera another name.")
-    bus = _bus(config, builder, lcm_buses, lcm)
+    bus = _bus(config, lcm_buses, lcm)
     _require_renderer(config, scene_graph)
     sensor: RgbdSensor | RgbdSensorAsync
     if config.output_delay > 0.0:
@@ -91,13 +94,13 @@ def ApplyCameraConfig(
         send_images(config, builder, sensor, bus)
 
 
-def _bus(config: CameraConfig, builder: DiagramBuilder, lcm_buses: Any, lcm: Any) -> Any:
+def _bus(config: CameraConfig, lcm_buses: Any, lcm: Any) -> Any:
     """What sends the images; None if they are not sent."""
     if lcm is None and lcm_buses is None and config.lcm_bus == "default":
         return None
-    from merganser.multibody.sensors.camera_messages import bus_of  # most programs send none
+    from merganser.framework.lcm.lcm_buses import find_bus  # most programs send none
 
-    return bus_of(config, builder, lcm_buses, lcm)
+    return find_bus(lcm, lcm_buses, "ApplyCameraConfig", config.lcm_bus)
 
 
 def _system(builder: DiagramBuilder, name: str) -> Any:

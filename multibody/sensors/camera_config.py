@@ -198,6 +198,11 @@ class CameraConfig:
         require(0.0 < self.fps < math.inf, "fps", "positive and finite")
         require(0.0 <= self.capture_offset < math.inf, "capture_offset", "finite and not negative")
         require(0.0 <= self.output_delay < 1.0 / self.fps, "output_delay", "not negative, and less than 1 / fps")
+        focal = (FocalLength, FovDegrees)
+        require(isinstance(self.focal, focal), "focal", "a FocalLength or FovDegrees")
+        require(isinstance(self.background, Rgba), "background", "an Rgba")
+        for name in ("X_PB", "X_BC", "X_BD"):
+            require(isinstance(getattr(self, name), Transform), name, "a Transform")
         for name in ("X_BC", "X_BD"):
             require(not getattr(self, name).base_frame, name, "without base frame")
         if isinstance(self.renderer_class, str):

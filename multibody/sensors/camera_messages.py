@@ -5,26 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from merganser.framework import DiagramBuilder
-from merganser.framework.lcm.lcm_buses import LcmBuses, find_or_create_bus
 from merganser.framework.lcm.lcm_publisher_system import LcmPublisherSystem
 from merganser.framework.lcm.messages.perception import lcmt_image_array
 from merganser.geometry.images import PixelType
 from merganser.geometry.sensors.image_to_lcm_image_array import ImageToLcmImageArrayT
 from merganser.multibody.sensors.camera_config import CameraConfig
 
-__all__ = ["bus_of", "send_images"]
+__all__ = ["send_images"]
 
 _AFTER_DELAY = 1.001  # images that are given with a delay are there a little later
-
-
-def bus_of(config: CameraConfig, builder: DiagramBuilder, lcm_buses: LcmBuses | None, lcm: Any) -> Any:
-    """What sends the images of a camera; None if its bus leads nowhere.
-
-    Raises:
-        RuntimeError: there is no such bus.
-    """
-    bus = find_or_create_bus(lcm, lcm_buses, builder, "ApplyCameraConfig", config.lcm_bus)
-    return None if bus.get_lcm_url() == LcmBuses.kLcmUrlMemqNull else bus
 
 
 def send_images(config: CameraConfig, builder: DiagramBuilder, sensor: Any, bus: Any) -> None:

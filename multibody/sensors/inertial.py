@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework import BasicVector, InputPort, LeafSystem, OutputPort, Value
+from merganser.framework.core.arguments import require_types
 from merganser.framework.core.templates import SystemTemplate
 from merganser.framework.math import RigidTransform
 from merganser.multibody.plant.propeller import item_of_body
@@ -33,6 +34,7 @@ class _InertialSensor(LeafSystem):
 
     def __init__(self, body: RigidBody, X_BS: RigidTransform, inputs: tuple[str, ...]) -> None:
         super().__init__()
+        require_types(type(self).__name__, body=(body, RigidBody))
         self._body_index = BodyIndex(body.index())
         self._X_BS = RigidTransform(X_BS)
         self._bodies = [self.DeclareAbstractInputPort(name, Value([])) for name in inputs]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from merganser.framework import DiagramBuilder
 from merganser.geometry import MeshcatVisualizer, MeshcatVisualizerParams, Role, SceneGraph
@@ -14,15 +13,16 @@ from merganser.multibody.visualization.contact_visualizer import ContactVisualiz
 from merganser.multibody.visualization.inertia_visualizer import InertiaVisualizer
 from merganser.multibody.visualization.params import ContactVisualizerParams, VisualizationConfig
 
-__all__ = ["AddDefaultVisualization", "ApplyVisualizationConfig"]
+if TYPE_CHECKING:
+    from merganser.framework.lcm import DrakeLcmInterface, LcmBuses, LcmInterfaceSystem
 
-_logger = logging.getLogger("merganser.multibody")
+__all__ = ["AddDefaultVisualization", "ApplyVisualizationConfig"]
 
 _INERTIA_ALPHA = 0.5
 
 
 def AddDefaultVisualization(builder: DiagramBuilder, meshcat: Meshcat | None = None) -> None:
-    """Adds viewers to a diagram: `ApplyVisualizationConfig` with default settings.
+    """Adds viewers to a diagram: `ApplyVisualizationConfig` with default settings. No messages are sent.
 
     Args:
         builder: with a finalized plant named 'plant' and its 'scene_graph', as AddMultibodyPlantSceneGraph() adds them.
@@ -37,45 +37,54 @@ def AddDefaultVisualization(builder: DiagramBuilder, meshcat: Meshcat | None = N
 def ApplyVisualizationConfig(
     config: VisualizationConfig,
     builder: DiagramBuilder,
-    lcm_buses: Any = None,
+    lcm_buses: LcmBuses | None = None,
     plant: MultibodyPlant | None = None,
     scene_graph: SceneGraph | None = None,
     meshcat: Meshcat | None = None,
-    lcm: Any = None,
+    lcm: DrakeLcmInterface | LcmInterfaceSystem | None = None,
 ) -> None:
     """Adds viewers of illustrations, inertias, proximity geometries and contacts to a diagram.
 
     Below '/drake' the paths are illustration, inertia, proximity and contact_forces; inertia and proximity are hidden
-    until somebody asks for them in the page. No messages are sent: LCM is not there yet.
+    until somebody asks for them in the page.
+
+    With `lcm` or `lcm_buses`, messages are sent, too, to viewers that listen to them: illustrations, proximity
+    geometries (on channels that end in _PROXIMITY) and contacts, see `DrakeVisualizer` and
+    `ConnectContactResultsToDrakeVisualizer`.
 
     Args:
         config: what is shown, and how.
         builder: of the diagram.
-        lcm_buses: not used yet.
+        lcm_buses: has the bus of messages, `config.lcm_bus`; nothing is sent to one that leads nowhere.
         plant: finalized; by default the system 'plant'.
         scene_graph: by default the system 'scene_graph'.
         meshcat: where viewers draw; by default a new one, unless `config` says that there is none.
-        lcm: not used yet.
+        lcm: sends messages; instead of `lcm_buses`.
 
     Raises:
         TypeError: an argument has another type.
-        RuntimeError: there is no such system; the plant is not finalized; a setting is out of its range; the SceneGraph
-            has an inertia visualizer already.
+        RuntimeError: there is no such system or bus; the plant is not finalized; a setting is out of its range; the
+            SceneGraph has an inertia visualizer already.
     """
     if not isinstance(config, VisualizationConfig) or not isinstance(builder, DiagramBuilder):
         raise TypeError(
             f"ApplyVisualizationConfig() takes a VisualizationConfig and a DiagramBuilder; given {config!r} and "
             f"{builder!r}."
         )
-    _check_settings(config, lcm_buses, lcm)
+    _check_settings(config)
     plant = _system(builder, "plant", plant, MultibodyPlant)
     scene_graph = _system(builder, "scene_graph", scene_graph, SceneGraph)
     if not plant.is_finalized():
         raise RuntimeError(f"ApplyVisualizationConfig(): call Finalize() of plant '{plant.get_name()}' first.")
+    bus = _bus(config, lcm_buses, lcm)
     if meshcat is None and config.enable_meshcat_creation:
         meshcat = StartMeshcat()
     if config.publish_inertia:
         InertiaVisualizer.AddToBuilder(builder, plant, scene_graph)
+    if bus is not None:
+        from merganser.multibody.visualization.viewer_messages import send_to_viewers
+
+        send_to_viewers(config, builder, bus, plant, scene_graph)
     if meshcat is None:
         return
     for params in _visualizer_params(config):
@@ -120,20 +129,23 @@ def _visualizer_params(config: VisualizationConfig) -> list[MeshcatVisualizerPar
     return params
 
 
-def _check_settings(config: VisualizationConfig, lcm_buses: Any, lcm: Any) -> None:
-    """Raises about settings that are out of their range; says what is not used."""
+def _bus(config: VisualizationConfig, lcm_buses: Any, lcm: Any) -> Any:
+    """What sends messages; None if none are sent."""
+    if lcm is None and lcm_buses is None and config.lcm_bus == "default":
+        return None
+    from merganser.framework.lcm.lcm_buses import find_bus  # most programs send none
+
+    return find_bus(lcm, lcm_buses, "ApplyVisualizationConfig", config.lcm_bus)
+
+
+def _check_settings(config: VisualizationConfig) -> None:
+    """Raises about settings that are out of their range."""
     if not (config.publish_period > 0 and math.isfinite(config.publish_period)):
         raise RuntimeError(f"VisualizationConfig.publish_period must be positive; given {config.publish_period}.")
     if not 0.0 <= config.initial_proximity_alpha <= 1.0:
         raise RuntimeError(
             f"VisualizationConfig.initial_proximity_alpha must be from 0 to 1; given {config.initial_proximity_alpha}."
         )
-    if config.lcm_bus != "default" and lcm_buses is None and lcm is None:
-        raise RuntimeError(
-            f"VisualizationConfig.lcm_bus is '{config.lcm_bus}', but there is neither lcm_buses= nor lcm= that has it."
-        )
-    if lcm_buses is not None or lcm is not None:
-        _logger.warning("ApplyVisualizationConfig() sends no messages over LCM yet: lcm_buses= and lcm= are not used.")
 
 
 def _system(builder: DiagramBuilder, name: str, given: Any, kind: type[Any]) -> Any:

@@ -219,7 +219,7 @@ def _arguments(builder: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> t
         return rest.pop(name, None)
 
     plant = take("plant", MultibodyPlant)
-    if plant is None:
+    if not isinstance(plant, MultibodyPlant):
         found = take("contact_results_port", OutputPort), take("query_object_port", OutputPort)
         ports = [port for port in found if port is not None]
     else:

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from merganser.framework.core.arguments import require_types
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.geometry import (
     Cylinder,
@@ -61,6 +62,7 @@ def AddFrameTriadIllustration(
         The ids of the x, y and z axis.
 
     Raises:
+        TypeError: an argument is of another type.
         ValueError: not exactly one of the four is given; the plant is missing, or another one.
         RuntimeError: the plant is no source of the SceneGraph; the frame has geometries of these names already.
     """
@@ -71,6 +73,10 @@ def AddFrameTriadIllustration(
         )
     if plant is None and (frame_index is not None or frame_id is not None):
         raise ValueError("AddFrameTriadIllustration() needs plant= with frame_index= and frame_id=.")
+    require_types("AddFrameTriadIllustration", scene_graph=(scene_graph, SceneGraph))
+    for name_of_argument, value, kind in (("body", body, RigidBody), ("frame", frame, Frame)):
+        if value is not None:
+            require_types("AddFrameTriadIllustration", **{name_of_argument: (value, kind)})
     shown = _frame_of(body, frame, frame_index, frame_id, plant)
     owner: MultibodyPlant = shown.GetParentPlant()
     if plant is not None and plant is not owner:

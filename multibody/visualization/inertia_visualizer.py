@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import AbstractValue, Context, DiagramBuilder, InputPort, LeafSystem, Value
+from merganser.framework.core.arguments import require_types
 from merganser.framework.math import RigidTransform
 from merganser.geometry import (
     Ellipsoid,
@@ -54,11 +55,13 @@ class InertiaVisualizer(LeafSystem):
         scene_graph: to which the ellipsoids are added.
 
     Raises:
+        TypeError: an argument is of another type.
         RuntimeError: the plant is not finalized, or is no source of the SceneGraph; this has such a visualizer already.
     """
 
     def __init__(self, plant: MultibodyPlant, scene_graph: SceneGraph) -> None:
         super().__init__()
+        require_types("InertiaVisualizer", plant=(plant, MultibodyPlant), scene_graph=(scene_graph, SceneGraph))
         self._source_id = scene_graph.RegisterSource(_NAME)
         self._body_frames: list[Any] = []
         self._own_frames: list[Any] = []
@@ -89,8 +92,9 @@ class InertiaVisualizer(LeafSystem):
             The visualizer, named 'inertia_visualizer'.
 
         Raises:
-            RuntimeError: as of InertiaVisualizer.
+            TypeError, RuntimeError: as of InertiaVisualizer.
         """
+        require_types("InertiaVisualizer.AddToBuilder", builder=(builder, DiagramBuilder))
         visualizer = builder.AddNamedSystem(_NAME, InertiaVisualizer(plant, scene_graph))
         builder.Connect(plant.get_geometry_pose_output_port(), visualizer.get_input_port())
         builder.Connect(visualizer.get_output_port(), scene_graph.get_source_pose_port(visualizer.source_id()))

@@ -48,7 +48,7 @@ class VisualizationConfig:
     """What `ApplyVisualizationConfig` adds to a diagram.
 
     Attributes:
-        lcm_bus: where messages would be sent; there are none yet, so only "default" is of use.
+        lcm_bus: the bus, of those that are given, on which messages are sent.
         publish_period: simulated time between two pictures [s].
         publish_illustration: whether geometries of the illustration role are shown.
         default_illustration_color: of those that have none.

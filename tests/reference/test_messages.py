@@ -23,9 +23,10 @@ Build = Callable[[SimpleNamespace, Any, Any], Any]
 def library(name: str) -> SimpleNamespace:
     """All names that a scene takes, with the types of messages."""
     ours = ("framework.lcm", "framework.primitives", "geometry", "geometry.perception", "geometry.sensors",
-            "multibody.plant", "multibody.manipulation", "framework.lcm.messages")  # fmt: skip
+            "multibody.plant", "multibody.manipulation", "multibody.visualization",
+            "framework.lcm.messages")  # fmt: skip
     theirs = ("common.value", "lcm", "systems.lcm", "systems.primitives", "perception", "systems.sensors",
-              "manipulation")  # fmt: skip
+              "manipulation", "visualization")  # fmt: skip
     root, modules = ("merganser", ours) if name == "ours" else ("pydrake", theirs)
     names = dict(vars(contact_library(name)))
     for module in modules:
@@ -314,6 +315,55 @@ def assert_alike(ours: Any, theirs: Any, atol: float = 1e-6, where: str = "messa
         assert ours == pytest.approx(theirs, rel=1e-6, abs=atol), where
     else:
         assert ours == theirs, where
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"publish_illustration": False},
+        {"publish_proximity": False, "publish_period": 0.01},
+        {"publish_contacts": False, "publish_inertia": False},
+        {"lcm_bus": "other"},
+    ],
+)
+def test_all_that_is_visualized(settings: dict[str, Any]) -> None:
+    names = []
+
+    def build(lib: SimpleNamespace, builder: Any, lcm: Any) -> None:
+        plant, _ = lib.AddMultibodyPlantSceneGraph(builder, time_step=0.002)
+        inertia = lib.SpatialInertia.SolidSphereWithMass(1.0, 0.1)
+        add_ground(lib, plant, material(lib), shape=lib.Box(4.0, 4.0, 1.0), height=-0.5)
+        body = plant.AddRigidBody("ball", inertia)
+        skin = hydroelastic(lib, 1e6, 0.1)
+        plant.RegisterCollisionGeometry(body, lib.RigidTransform(), lib.Sphere(0.1), "skin", skin)
+        look = lib.GeometryInstance(lib.RigidTransform(), lib.Sphere(0.1), "look")
+        look.set_illustration_properties(lib.IllustrationProperties())  # has no color
+        plant.RegisterVisualGeometry(body, look)
+        plant.Finalize()
+        config = lib.VisualizationConfig(
+            enable_meshcat_creation=False, default_illustration_color=lib.Rgba(0.25, 0.5, 1.0),
+            default_proximity_color=lib.Rgba(1.0, 0.5, 0.25), **settings,
+        )  # fmt: skip
+        buses = lib.LcmBuses()
+        buses.Add("default", lib.DrakeLcm(lib.LcmBuses.kLcmUrlMemqNull))
+        buses.Add("other", lcm)
+        has_buses = "lcm_bus" in settings
+        lib.ApplyVisualizationConfig(
+            config, builder, lcm_buses=buses if has_buses else None, lcm=None if has_buses else lcm
+        )
+        names.append(sorted(system.get_name() for system in builder.GetSystems()))
+
+    ours, theirs = (sent(lib, build, 0.02) for lib in (OURS, THEIRS))
+    assert names[0] == names[1]
+    assert [channel for channel, _ in ours] == [channel for channel, _ in theirs] and len(ours) >= 5
+    for (channel, our_data), (_, their_data) in zip(ours, theirs):
+        kind = next((k for word, k in VIEWER_TYPES.items() if word in channel))
+        messages = [kind.decode(data) for data in (our_data, their_data)]
+        if "LOAD" in channel:  # the vertices of meshes come in another order
+            for geometry in (each for message in messages for link in message.link for each in link.geom):
+                geometry.float_data = sorted(geometry.float_data)
+        assert_alike(*messages)
 
 
 @pytest.mark.parametrize("is_hydroelastic", [False, True])

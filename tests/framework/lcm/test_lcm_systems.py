@@ -24,7 +24,7 @@ from merganser.framework.lcm import (
     PySerializer,
     SerializerInterface,
 )
-from merganser.framework.lcm.lcm_buses import find_or_create_bus
+from merganser.framework.lcm.lcm_buses import find_bus
 from merganser.framework.lcm.messages import lcmt_drake_signal, lcmt_scope
 from merganser.framework.primitives import ConstantVectorSource, Sine
 
@@ -294,11 +294,12 @@ def test_buses_are_made_of_settings_and_found_by_name() -> None:
 
 
 def test_a_bus_is_that_which_is_given_or_one_of_several() -> None:
-    builder, lcm = DiagramBuilder(), DrakeLcm("memq://")
-    buses = LcmBuses()
+    lcm, buses = DrakeLcm("memq://"), LcmBuses()
     buses.Add("arm", lcm)
-    assert find_or_create_bus(None, buses, builder, "X", "arm") is lcm
+    buses.Add("nowhere", DrakeLcm(LcmBuses.kLcmUrlMemqNull))
+    assert find_bus(None, buses, "X", "arm") is lcm
+    assert find_bus(None, buses, "X", "nowhere") is None and find_bus(None, None, "X", "default") is None
     other = DrakeLcm("memq://")
-    assert find_or_create_bus(other, buses, builder, "X", "arm") is other
+    assert find_bus(other, buses, "X", "arm") is other
     with pytest.raises(RuntimeError, match="non-default LCM bus 'arm'"):
-        find_or_create_bus(None, None, builder, "X", "arm")
+        find_bus(None, None, "X", "arm")

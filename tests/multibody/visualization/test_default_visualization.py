@@ -14,6 +14,7 @@ from viewer_clients import color_at, matrix_at, property_at
 
 from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder
+from merganser.framework.lcm import DrakeLcm, LcmBuses
 from merganser.framework.math import RigidTransform, RollPitchYaw, RotationMatrix
 from merganser.geometry import Box, Cylinder, Meshcat, Rgba, Role, SceneGraph
 from merganser.multibody.parsing import Parser
@@ -31,6 +32,9 @@ ARM = Path(__file__).resolve().parents[3] / "examples" / "models" / "arm7.urdf"
 VIEWERS = [
     "meshcat_visualizer(illustration)", "meshcat_visualizer(inertia)", "meshcat_visualizer(proximity)",
     "meshcat_contact_visualizer",
+]  # fmt: skip
+SENDERS = [
+    "drake_visualizer(illustration)", "drake_visualizer(proximity)", "contact_to_lcm", "contact_results_publisher",
 ]  # fmt: skip
 
 
@@ -136,7 +140,36 @@ def test_there_may_be_no_meshcat(capfd: pytest.CaptureFixture[str]) -> None:
     builder.Build().CreateDefaultContext()
 
 
-def test_what_does_not_fit_is_refused(meshcat: Meshcat, caplog: pytest.LogCaptureFixture) -> None:
+def test_messages_are_sent_where_there_is_a_bus(meshcat: Meshcat) -> None:
+    lcm, nowhere, buses = DrakeLcm("memq://"), DrakeLcm("memq://null"), LcmBuses()
+    buses.Add("tv", lcm)
+    buses.Add("default", nowhere)
+    cases: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
+        ({}, {}, []),
+        ({}, {"lcm": nowhere}, []),
+        ({}, {"lcm_buses": buses}, []),
+        ({"lcm_bus": "tv"}, {"lcm_buses": buses}, SENDERS),
+        ({"lcm_bus": "tv", "publish_illustration": False, "publish_contacts": False}, {"lcm_buses": buses},
+         SENDERS[1:2]),
+        ({"publish_proximity": False}, {"lcm": lcm}, [SENDERS[0], *SENDERS[2:]]),
+    ]  # fmt: skip
+    for settings, given, expected in cases:
+        builder, *_ = boxes()
+        config = VisualizationConfig(enable_meshcat_creation=False, publish_inertia=False, **settings)
+        ApplyVisualizationConfig(config, builder, **given)
+        assert [system.get_name() for system in builder.GetSystems()][2:] == expected
+    builder, *_ = boxes()
+    ApplyVisualizationConfig(VisualizationConfig(publish_period=0.02), builder, meshcat=meshcat, lcm=lcm)
+    channels: list[str] = []
+    lcm.SubscribeAllChannels(lambda channel, data: channels.append(channel))
+    Simulator(builder.Build()).AdvanceTo(0.05)
+    lcm.HandleSubscriptions(0)
+    assert {name: channels.count(name) for name in ("CONTACT_RESULTS", "DRAKE_VIEWER_DRAW_PROXIMITY")} == {
+        "CONTACT_RESULTS": 3, "DRAKE_VIEWER_DRAW_PROXIMITY": 3,
+    }  # fmt: skip
+
+
+def test_what_does_not_fit_is_refused(meshcat: Meshcat) -> None:
     with pytest.raises(RuntimeError, match="plant"):
         AddDefaultVisualization(DiagramBuilder(), meshcat)
     builder = DiagramBuilder()
@@ -146,7 +179,7 @@ def test_what_does_not_fit_is_refused(meshcat: Meshcat, caplog: pytest.LogCaptur
     builder, plant, _, _ = boxes()
     for config, text in (
         (VisualizationConfig(publish_period=0.0), "publish_period must be positive"),
-        (VisualizationConfig(lcm_bus="other"), "lcm_bus is 'other', but there is neither"),
+        (VisualizationConfig(lcm_bus="other"), "non-default LCM bus 'other', and there are no LcmBuses"),
         (VisualizationConfig(initial_proximity_alpha=2.0), "must be from 0 to 1"),
     ):
         with pytest.raises(RuntimeError, match=text):
@@ -155,8 +188,16 @@ def test_what_does_not_fit_is_refused(meshcat: Meshcat, caplog: pytest.LogCaptur
         ApplyVisualizationConfig(VisualizationConfig(), builder, plant=boxes()[1], meshcat=meshcat)
     with pytest.raises(TypeError, match="takes a VisualizationConfig and a DiagramBuilder"):
         ApplyVisualizationConfig(builder, VisualizationConfig())  # type: ignore[arg-type]
-    ApplyVisualizationConfig(VisualizationConfig(), builder, lcm_buses=object(), meshcat=meshcat)
-    assert "no messages over LCM" in caplog.text
+    before = len(builder.GetSystems())
+    for given, kind, text in (
+        ({"lcm_buses": object()}, TypeError, "lcm_buses must be of type LcmBuses"),
+        ({"lcm": "memq://"}, TypeError, "lcm must be a DrakeLcm or an LcmInterfaceSystem"),
+        ({"lcm_buses": LcmBuses()}, RuntimeError, "ApplyVisualizationConfig requested an LCM bus 'default'"),
+    ):
+        with pytest.raises(kind, match=text):
+            ApplyVisualizationConfig(VisualizationConfig(), builder, meshcat=meshcat, **given)
+    assert len(builder.GetSystems()) == before
+    ApplyVisualizationConfig(VisualizationConfig(), builder, meshcat=meshcat)
     with pytest.raises(RuntimeError, match="inertia_visualizer"):
         ApplyVisualizationConfig(VisualizationConfig(), builder, plant=plant, meshcat=meshcat)
 
