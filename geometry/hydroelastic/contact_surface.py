@@ -322,7 +322,6 @@ def _without_repeated_corners(corners: Array, counts: NDArray[np.int64]) -> tupl
     steps = places - np.take_along_axis(places, previous[..., np.newaxis], axis=1)
     is_used = number < count
     is_kept = is_used & (np.einsum("ijk,ijk->ij", steps, steps) > _REPEATED**2)
-    is_kept = np.where(is_kept.sum(axis=1, keepdims=True) < 3, is_used, is_kept)  # faces that are nothing but such
     if (is_kept == is_used).all():
         return corners, counts
     order = np.argsort(~is_kept, axis=1, kind="stable")
