@@ -208,7 +208,7 @@ def test_public_functions_of_a_class_are_among_those_of_pydrake(cls: str) -> Non
         "GeometryInstance": {"properties", "set_properties"},
         "GeometrySet": {"frame_ids", "geometry_ids"},
         "GeometryVersion": {"note_change"},
-        "MeshcatAnimation": {"message", "set_drawing", "set_poses"},
+        "MeshcatAnimation": {"message", "note_sliders", "set_drawing", "set_poses"},
         "MeshSource": {"read", "require_contents", "supporting_file"},
         "PolygonSurfaceMesh": {"triangle_array", "vertex_array"},
         "QueryObject": {
