@@ -54,13 +54,7 @@ class ContactSurface:
     ) -> None:
         self._ids = ids
         self._representation = representation
-        corners, numbers, owners = faces
-        corners, counts = _without_repeated_corners(corners, owners[:, 1])
-        self._place: Array = numbers[0, CENTROID : CENTROID + 3]
-        is_face = counts >= 3
-        if not is_face.all():  # others are points or lines, to rounding
-            corners, numbers, counts = corners[is_face], numbers[is_face], counts[is_face]
-        self._corners, self._numbers, self._num_corners = corners, numbers, counts
+        self._given = faces
         self._is_compliant = is_compliant
 
     # ------------------------------------------------------------------ the whole
@@ -92,7 +86,7 @@ class ContactSurface:
 
     def total_area(self) -> Any:
         """The area of all faces [m²]."""
-        return scalar(self._numbers[:, AREA].sum())
+        return scalar(self._given[1][:, AREA].sum())
 
     @overload
     def centroid(self) -> Array: ...
@@ -108,10 +102,10 @@ class ContactSurface:
             if self.is_triangle():
                 return self.tri_mesh_W().element_centroid(face_index)
             return np.array(self._face(face_index)[CENTROID : CENTROID + 3])
-        areas = self._numbers[:, AREA]
-        if not len(areas):  # it is a point or a line
-            return np.array(self._place)
-        return np.asarray(areas @ self._numbers[:, CENTROID : CENTROID + 3] / areas.sum())
+        numbers = self._given[1]
+        areas, centroids = numbers[:, AREA], numbers[:, CENTROID : CENTROID + 3]
+        area = areas.sum()
+        return np.asarray(areas @ centroids / area) if area > 0.0 else np.array(centroids[0])  # it may be a line
 
     # ------------------------------------------------------------------ faces
 
@@ -225,6 +219,26 @@ class ContactSurface:
     # ------------------------------------------------------------------ helpers
 
     @functools.cached_property
+    def _faces(self) -> tuple[Array, Array, NDArray[np.int64]]:
+        """Corners, numbers and how many corners, of faces that are more than points or lines, to rounding."""
+        corners, numbers, owners = self._given
+        corners, counts = _without_repeated_corners(corners, owners[:, 1])
+        is_face = counts >= 3
+        return (corners, numbers, counts) if is_face.all() else (corners[is_face], numbers[is_face], counts[is_face])
+
+    @property
+    def _corners(self) -> Array:
+        return self._faces[0]
+
+    @property
+    def _numbers(self) -> Array:
+        return self._faces[1]
+
+    @property
+    def _num_corners(self) -> NDArray[np.int64]:
+        return self._faces[2]
+
+    @functools.cached_property
     def _vertices(self) -> Array:
         """The corners of all polygons, one after the other, and their pressures, shape [.., 4]."""
         is_corner = np.arange(self._corners.shape[1]) < self._num_corners[:, None]
@@ -317,10 +331,10 @@ def _without_repeated_corners(corners: Array, counts: NDArray[np.int64]) -> tupl
     places = corners[..., :3]
     if places.dtype == object:
         places = values_of(places)
-    number, count = np.arange(places.shape[1]), counts[:, np.newaxis]
-    previous = np.where(number == 0, count - 1, number - 1)
-    steps = places - np.take_along_axis(places, previous[..., np.newaxis], axis=1)
-    is_used = number < count
+    steps = np.empty(places.shape)  # from the corner before
+    steps[:, 0] = places[:, 0] - places[np.arange(len(counts)), counts - 1]
+    np.subtract(places[:, 1:], places[:, :-1], out=steps[:, 1:])
+    is_used = np.arange(places.shape[1]) < counts[:, np.newaxis]
     is_kept = is_used & (np.einsum("ijk,ijk->ij", steps, steps) > _REPEATED**2)
     if (is_kept == is_used).all():
         return corners, counts
