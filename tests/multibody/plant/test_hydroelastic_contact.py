@@ -21,6 +21,7 @@ from contact_scenes import (
     material,
 )
 
+from merganser.analysis import BatchSimulator
 from merganser.framework.autodiff import ExtractGradient, InitializeAutoDiff
 from merganser.geometry import HydroelasticContactRepresentation
 from merganser.multibody.plant import HydroelasticContactInfo
@@ -228,6 +229,17 @@ def test_compiled_simulations_are_those_in_python_bit_for_bit(
         assert (scene.plant._dynamics.native.num_calls == 0) == (way == "always")
     for of_python, of_plan in zip(*ends):
         np.testing.assert_array_equal(of_python, of_plan)
+
+
+def test_batches_give_what_single_simulations_give() -> None:
+    states = np.column_stack([start() + 0.01 * i * np.eye(39)[13] for i in range(6)])  # a ball begins higher
+    diagram = scene_of().simulator.get_system()
+    together = BatchSimulator(diagram, parallelize=2).simulate(states, 0.05).states
+    for state, found in zip(states.T, together.T):
+        scene = scene_of()
+        scene.plant.SetPositionsAndVelocities(scene.context, state)
+        scene.simulator.AdvanceTo(0.05)
+        np.testing.assert_array_equal(found, scene.state)
 
 
 @pytest.mark.parametrize("approximation", [*APPROXIMATIONS, "continuous"])
