@@ -298,13 +298,14 @@ def test_clone_has_a_tape_of_its_own():
 
 def test_long_runs_switch_to_the_tape_by_themselves():
     diagram, _ = loop_with(PassThrough(SIZE))
+    diagram.CreateDefaultContext().derivative_evaluator().lower()  # loads what tapes are made with
     context = diagram.CreateDefaultContext()
     evaluator = context.derivative_evaluator()
     for i in range(3):
         context.SetTime(float(i))
         context.SetContinuousState([1.0, 1.0])
         evaluator.update()
-    assert evaluator._tape is not None  # at once, as the operations are loaded already
+    assert evaluator._tape is not None  # at once, as tapes have been loaded already
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
