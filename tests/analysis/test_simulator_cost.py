@@ -94,6 +94,6 @@ def test_a_short_advance_of_the_compiled_loop_takes_few_calls(monkeypatch: pytes
 def test_making_a_simulator_takes_few_calls() -> None:
     system = LinearSystem(-np.eye(2), np.ones((2, 1)), np.eye(2), np.zeros((2, 1)))
     context = system.CreateDefaultContext()
-    Simulator(system, context)
+    Simulator(system, context).Initialize()
     assert calls_in(lambda: Simulator(system, context)) <= 47
     assert calls_in(lambda: Simulator(system, context).Initialize()) <= 100
