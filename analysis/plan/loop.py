@@ -251,11 +251,11 @@ def _pass_time(i: Any, r: Any, values: Any) -> int:
 @device
 def _has_rung(i: Any) -> bool:
     """Whether something has come from outside since Python last took in what had."""
-    bells, num_rung = integers_at(i[f.BELLS]), 0
-    for k in range(i[f.NUM_BELLS]):
+    bells = integers_at(i[f.BELLS])
+    for k in range(i[f.NUM_BELLS]):  # noqa: SIM110  it is compiled
         if integers_at(bells[2 * k])[0] != bells[2 * k + 1]:
-            num_rung += 1
-    return num_rung > 0
+            return True
+    return False
 
 
 @device

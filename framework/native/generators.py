@@ -8,7 +8,7 @@ from merganser.framework.core.random_values import next_word, spare_of, uniform
 from merganser.framework.native.addresses import SIZE_OF_TWISTER
 from merganser.framework.native.compile import device
 from merganser.framework.native.extending import intrinsic, ir, overload, types
-from merganser.framework.native.tape import integers_at
+from merganser.framework.native.tape import doubles_at, integers_at, words_at
 
 __all__ = ["generator_at"]
 
@@ -28,22 +28,7 @@ def _call_for_word(typingctx: Any, function: Any, state: Any) -> Any:
     return types.int64(types.int64, types.int64), generate
 
 
-def _pointer_to(element: Any) -> Any:
-    """What gives the elements at an address, as something to index."""
-    kind = types.CPointer(element)
-
-    def elements_at(typingctx: Any, address: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.inttoptr(arguments[0], context.get_value_type(kind))
-
-        return kind(types.int64), generate
-
-    return intrinsic(elements_at)
-
-
 _next_word: Any = intrinsic(_call_for_word)
-_words: Any = _pointer_to(types.int32)
-_numbers: Any = _pointer_to(types.float64)
 
 
 @device
@@ -60,10 +45,10 @@ def generator_at(state: int, function: int, spare: int, before: int, spare_befor
     Returns:
         What `next_word` takes.
     """
-    present, copy = _words(state), _words(before)
+    present, copy = words_at(state), words_at(before)
     for i in range(SIZE_OF_TWISTER):
         copy[i] = present[i]
-    kept, kept_before = _numbers(spare), _numbers(spare_before)
+    kept, kept_before = doubles_at(spare), doubles_at(spare_before)
     kept_before[0], kept_before[1] = kept[0], kept[1]
     integers_at(was_called)[0] = 1
     return function, state, kept

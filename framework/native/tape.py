@@ -28,6 +28,7 @@ __all__ = [
     "integers_at",
     "no_failure",
     "raise_kept",
+    "words_at",
 ]
 
 # What operations come to; all others are left undone then.
@@ -161,6 +162,11 @@ def _integers_at(typingctx: Any, address: Any) -> Any:
     return _pointer_to(types.int64)
 
 
+def _words_at(typingctx: Any, address: Any) -> Any:
+    """The 32-bit integers at an address, as something to index."""
+    return _pointer_to(types.int32)
+
+
 def _complexes_at(typingctx: Any, address: Any) -> Any:
     """The complex numbers at an address, as something to index."""
     return _pointer_to(types.complex128)
@@ -180,6 +186,7 @@ call_quiet_kernel: Any = intrinsic(_call_quiet_kernel, in_python=_called)
 complexes_at: Any = intrinsic(_complexes_at)
 doubles_at: Any = intrinsic(_doubles_at)
 integers_at: Any = intrinsic(_integers_at)
+words_at: Any = intrinsic(_words_at)
 
 
 def clock_address() -> tuple[int, int]:
