@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework import Context
 from merganser.framework.core.arguments import bind_overload, require_types
-from merganser.framework.math import AngleAxis, RigidTransform
+from merganser.framework.math import RigidTransform
 from merganser.multibody.inverse_kinematics.differential_parameters import (
     DifferentialInverseKinematicsParameters,
     DifferentialInverseKinematicsResult,
@@ -120,7 +120,8 @@ def DoDifferentialInverseKinematics(*args: Any, **kwargs: Any) -> DifferentialIn
         frame_E: the end effector.
 
     Raises:
-        ValueError: sizes do not fit; or there are limits of positions, and no N, where velocities are not their rates.
+        ValueError: sizes do not fit, or numbers are not finite; or there are limits of positions, and no N, where
+            velocities are not their rates.
         TypeError: the arguments fit none of the forms.
     """
     if (args and isinstance(args[0], MultibodyPlant)) or "robot" in kwargs:
@@ -171,9 +172,8 @@ def _for_robot(
 
 def pose_difference(X_AE: RigidTransform, X_AE_desired: RigidTransform) -> Array:
     """The rotation vector and the translation in A from one pose to another [rad, m], shape [6]."""
-    turn = AngleAxis((X_AE_desired.rotation() @ X_AE.rotation().inverse()).matrix())
-    angle = (turn.angle() + np.pi) % (2.0 * np.pi) - np.pi
-    return np.concatenate([angle * turn.axis(), X_AE_desired.translation() - X_AE.translation()])
+    turn = (X_AE_desired.rotation() @ X_AE.rotation().inverse()).ToAngleAxis()
+    return np.concatenate([turn.angle() * turn.axis(), X_AE_desired.translation() - X_AE.translation()])
 
 
 def _within_speeds(V: Array, parameters: DifferentialInverseKinematicsParameters) -> Array:
@@ -205,6 +205,9 @@ def _search(
             f"DoDifferentialInverseKinematics: V and J must have shapes (m,) and (m, {num_v}); got {V.shape} and "
             f"{J.shape}."
         )
+    for name, numbers in (("q_current", q), ("v_current", v), ("V", V), ("J", J)):
+        if not np.isfinite(numbers).all():
+            raise ValueError(f"DoDifferentialInverseKinematics: {name} must be finite, got {numbers.tolist()}.")
     a, Pt, is_reachable = _directions(J, V)
     M, low, high = _limits(q, v, parameters, N)
     columns = np.column_stack([Pt, a if is_reachable else 0.0 * a])
@@ -238,7 +241,7 @@ def _nearest(w_0: Array, G: Array, h: Array) -> Array | None:
 def _directions(J: Array, V: Array) -> tuple[Array, Array, bool]:
     """J^+ V, P^T of equation (2), and whether any v makes J v = V."""
     U, s, Wt = np.linalg.svd(J)
-    rank = int((s > s.max(initial=0.0) * max(J.shape) * np.finfo(float).eps).sum()) if s.any() else 0
+    rank = int((s > s.max(initial=0.0) * max(J.shape) * np.finfo(float).eps).sum())
     a = Wt[:rank].T @ ((U[:, :rank].T @ V) / s[:rank])
     missed = np.linalg.norm(J @ a - V)
     return a, Wt[rank:].T, bool(missed <= _IN_RANGE * np.linalg.norm(V))

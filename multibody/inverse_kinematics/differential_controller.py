@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from merganser.framework import Context, Diagram, DiagramBuilder
+from merganser.framework.core.arguments import require_types
 from merganser.framework.primitives import DiscreteTimeIntegrator, Selector, SelectorParams, WrapToSystem
 from merganser.multibody.inverse_kinematics.differential_system import DifferentialInverseKinematicsSystem
 
@@ -38,6 +39,7 @@ class DifferentialInverseKinematicsController(Diagram):
 
     Raises:
         IndexError: there is no such position.
+        TypeError: the system is of another type.
     """
 
     def __init__(
@@ -46,7 +48,8 @@ class DifferentialInverseKinematicsController(Diagram):
         planar_rotation_dof_indices: Sequence[int],
     ) -> None:
         super().__init__()
-        system = differential_inverse_kinematics
+        system, kind = differential_inverse_kinematics, DifferentialInverseKinematicsSystem
+        require_types("DifferentialInverseKinematicsController", differential_inverse_kinematics=(system, kind))
         self._system, mask = system, system.active_dof()
         count = mask.count()
         builder = DiagramBuilder()

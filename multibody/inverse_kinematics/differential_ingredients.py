@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.core.arguments import require_types
 from merganser.framework.core.records import settings
 from merganser.multibody.inverse_kinematics.inequality_least_squares import rows_of_bounds
 from merganser.multibody.planning.dof_mask import DofMask
@@ -89,7 +90,7 @@ class Problem:
 
     def masked_jacobian(self, masks: Mapping[str, Array]) -> tuple[Array, Array]:
         """S J and S Vd of all goals."""
-        kept = [np.array(masks.get(goal.name, np.ones(6)), bool) for goal in self.goals]
+        kept = [np.array(masks.get(goal.name, np.ones(6)), bool).ravel() for goal in self.goals]
         J = np.vstack([goal.J[mask] for goal, mask in zip(self.goals, kept)])
         return J, np.concatenate([goal.Vd_TG[mask] for goal, mask in zip(self.goals, kept)])
 
@@ -130,6 +131,8 @@ class Recipe:
 class _Configured(Ingredient):
     """Abstract: an ingredient with a config that can be replaced."""
 
+    Config: Any
+
     def __init__(self, config: Any) -> None:
         self.SetConfig(config)
 
@@ -141,8 +144,10 @@ class _Configured(Ingredient):
         """Replaces the config.
 
         Raises:
+            TypeError: it is the config of something else.
             ValueError: something in it is out of range.
         """
+        require_types(type(self).__name__, config=(config, self.Config))
         self._check(config)
         self._config = config
 
@@ -244,7 +249,8 @@ class CartesianPositionLimitConstraint(_Configured):
 
     def add_to(self, problem: Problem) -> None:
         """Adds its rows to a problem."""
-        low, high = (np.asarray(side, float) for side in (self._config.p_TG_next_lower, self._config.p_TG_next_upper))
+        config = self._config
+        low, high = (np.asarray(side, float).ravel() for side in (config.p_TG_next_lower, config.p_TG_next_upper))
         for goal in problem.goals:
             M = problem.time_step * goal.J[3:]
             problem.rows.append(rows_of_bounds(M, low - goal.p_TG, high - goal.p_TG))
@@ -270,7 +276,7 @@ class CartesianVelocityLimitConstraint(_Configured):
 
     def add_to(self, problem: Problem) -> None:
         """Adds its rows to a problem."""
-        limit = np.asarray(self._config.V_next_TG_limit, float)
+        limit = np.asarray(self._config.V_next_TG_limit, float).ravel()
         problem.rows += [rows_of_bounds(goal.J, -limit, limit) for goal in problem.goals]
 
 
@@ -352,7 +358,12 @@ class JointVelocityLimitConstraint(_Configured):
         return self._limits
 
     def SetJointLimits(self, joint_limits: JointLimits) -> None:
-        """Replaces the limits."""
+        """Replaces the limits.
+
+        Raises:
+            TypeError: they are none.
+        """
+        require_types("JointVelocityLimitConstraint", joint_limits=(joint_limits, JointLimits))
         self._limits = joint_limits
 
     def _check(self, config: JointVelocityLimitConstraint.Config) -> None:

@@ -50,6 +50,7 @@ class DifferentialInverseKinematicsIntegrator(LeafSystem):
         ValueError: the frames are one, the time step is not positive, or the parameters are for another number of
             positions or velocities.
         RuntimeError: the robot is not finalized.
+        TypeError: an argument is of another type.
     """
 
     @overload
@@ -104,6 +105,7 @@ class DifferentialInverseKinematicsIntegrator(LeafSystem):
 
     def _check(self, robot: MultibodyPlant) -> None:
         where = "DifferentialInverseKinematicsIntegrator"
+        require_types(where, frame_A=(self._frame_A, Frame), frame_E=(self._frame_E, Frame))
         if self._frame_A is self._frame_E:
             raise ValueError(f"{where}: frame_A and frame_E are both '{self._frame_E.name()}'; they must differ.")
         expected = robot.num_positions(), robot.num_velocities()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework.core.arguments import checked_size
+from merganser.framework.core.arguments import checked_number, checked_size
 from merganser.framework.core.records import settings
 
 __all__ = [
@@ -61,7 +61,8 @@ class DifferentialInverseKinematicsParameters:
     def __init__(self, num_positions: int, num_velocities: int | None = None) -> None:
         where = "DifferentialInverseKinematicsParameters"
         self._num_q = checked_size(num_positions, f"{where}: num_positions", 1)
-        self._num_v = self._num_q if num_velocities is None else checked_size(num_velocities, f"{where}: velocities", 1)
+        num_velocities = self._num_q if num_velocities is None else num_velocities
+        self._num_v = checked_size(num_velocities, f"{where}: num_velocities", 1)
         self._time_step = 1.0
         self._nominal = np.zeros(self._num_q)
         self._centering = np.zeros((self._num_q, self._num_q))
@@ -90,9 +91,10 @@ class DifferentialInverseKinematicsParameters:
         Raises:
             ValueError: it is not positive and finite.
         """
-        if not 0.0 < dt < np.inf:
+        time_step = checked_number(dt, "set_time_step(): dt")
+        if not 0.0 < time_step < np.inf:
             raise ValueError(f"set_time_step(): the time step must be positive and finite, got {dt} s.")
-        self._time_step = float(dt)
+        self._time_step = time_step
 
     # ------------------------------------------------------------------ posture
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import BusValue, InputPort, LeafSystem, OutputPort, Value
-from merganser.framework.core.arguments import checked_number
+from merganser.framework.core.arguments import checked_number, require_types
 from merganser.framework.math import RigidTransform
 from merganser.multibody.inverse_kinematics import differential_ingredients as ingredients
 from merganser.multibody.inverse_kinematics.differential import pose_difference
@@ -54,6 +54,7 @@ class DifferentialInverseKinematicsSystem(LeafSystem):
     Raises:
         RuntimeError: there is no such frame, or velocities of the plant are not rates of its positions.
         ValueError: the mask has another size, or a number is out of range.
+        TypeError: an argument is of another type.
     """
 
     Ingredient = ingredients.Ingredient
@@ -77,6 +78,18 @@ class DifferentialInverseKinematicsSystem(LeafSystem):
     ) -> None:
         super().__init__()
         where = "DifferentialInverseKinematicsSystem"
+        require_types(
+            where,
+            recipe=(recipe, ingredients.Recipe),
+            task_frame=(task_frame, str),
+            active_dof=(active_dof, DofMask),
+            Vd_TG_limit=(Vd_TG_limit, SpatialVelocity),
+        )
+        if not hasattr(collision_checker, "plant"):
+            raise TypeError(
+                f"{where}: collision_checker must have a function plant(), as a RobotDiagram has; given "
+                f"{collision_checker!r}."
+            )
         plant: MultibodyPlant = collision_checker.plant()
         self._bench = PlantBench(self, plant, None)
         if not plant.IsVelocityEqualToQDot():

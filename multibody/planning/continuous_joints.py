@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from merganser.multibody.plant import MultibodyPlant
+from merganser.multibody.plant.bench import require_plant
 from merganser.multibody.tree import (
     BallRpyJoint,
     Joint,
@@ -31,6 +32,7 @@ def GetContinuousRevoluteJointIndices(plant: MultibodyPlant) -> list[int]:
     Raises:
         RuntimeError: the plant is not finalized.
     """
+    require_plant(plant, "GetContinuousRevoluteJointIndices()")
     low, high = plant.GetPositionLowerLimits(), plant.GetPositionUpperLimits()
     found = []
     for index in plant.GetJointIndices():

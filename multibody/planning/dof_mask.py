@@ -8,8 +8,9 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework.core.arguments import bind_overload, checked_size
+from merganser.framework.core.arguments import bind_overload, checked_size, require_types
 from merganser.multibody.plant import MultibodyPlant
+from merganser.multibody.plant.bench import require_plant
 from merganser.multibody.tree import JointIndex, ModelInstanceIndex
 
 __all__ = ["DofMask"]
@@ -146,6 +147,7 @@ class DofMask:
         return [int(place) for place in np.flatnonzero(self._mask)]
 
     def _same_size(self, function: str, other: DofMask) -> Array:
+        require_types(f"DofMask.{function}()", other=(other, DofMask))
         if other.size() != self.size():
             raise ValueError(f"DofMask.{function}(): masks must have one size; got {self.size()} and {other.size()}.")
         return other._mask
@@ -163,6 +165,7 @@ class DofMask:
 
 
 def _require_rates(plant: MultibodyPlant) -> None:
+    require_plant(plant, "DofMask")
     if not plant.IsVelocityEqualToQDot():
         raise RuntimeError(
             f"DofMask: velocity i of plant '{plant.GetSystemPathname()}' must be the rate of position i; that is not "

@@ -36,6 +36,7 @@ class JointLimits:
         RuntimeError: the plant is not finalized; a lower limit is above its upper one, or not a number; sizes differ;
             or limits are infinite that must not be.
         ValueError: the mask has another size.
+        TypeError: the arguments fit none of the forms.
     """
 
     @overload
@@ -80,6 +81,9 @@ class JointLimits:
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         names = (*_names_of_form(args, kwargs), *_FLAGS)
         given = bind_overload("JointLimits", names, dict.fromkeys(_FLAGS, False), args, kwargs)
+        for flag in _FLAGS:
+            if not isinstance(given[flag], (int, np.bool_)):
+                raise TypeError(f"JointLimits: {flag} must be True or False; given {given[flag]!r}.")
         self._limits = dict(zip(_KINDS, _limits(given)))
         for (kind, (low, high)), flag in zip(self._limits.items(), _FLAGS):
             _check(kind, low, high, bool(given[flag]))

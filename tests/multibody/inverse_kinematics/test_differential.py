@@ -178,10 +178,12 @@ def test_free_bodies_are_moved_by_their_own_velocities() -> None:
         ({"V": np.zeros(2)}, r"shapes \(m,\) and \(m, 2\); got \(2,\) and \(1, 2\)"),
         ({"q_current": np.zeros(3)}, "q_current must have 2 elements, got 3"),
         ({"v_current": np.zeros(1)}, "v_current must have 2 elements, got 1"),
+        ({"V": [np.nan]}, "V must be finite"),
+        ({"J": [[np.inf, 0.0]]}, "J must be finite"),
         ({"Nplus": np.eye(3)}, r"Nplus must have shape \(2, 2\), got \(3, 3\)"),
     ],
 )
-def test_sizes_that_do_not_fit_are_refused(change: dict[str, Any], message: str) -> None:
+def test_arguments_that_do_not_fit_are_refused(change: dict[str, Any], message: str) -> None:
     good = {"q_current": np.zeros(2), "v_current": np.zeros(2), "V": np.zeros(1), "J": np.ones((1, 2))}
     with pytest.raises(ValueError, match=message):
         DoDifferentialInverseKinematics(**(good | {"parameters": parameters(2)} | change))
@@ -293,6 +295,8 @@ def test_integrators_that_cannot_be_are_refused(arm: MultibodyPlant) -> None:
         DifferentialInverseKinematicsIntegrator(arm, E, 0.0, wishes)
     with pytest.raises(TypeError, match="missing argument 'parameters'"):
         DifferentialInverseKinematicsIntegrator(arm, E, 0.01)  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match="frame_E must be of type Frame; given 'link_7'"):
+        DifferentialInverseKinematicsIntegrator(arm, "link_7", 0.01, wishes)  # type: ignore[call-overload]
     block = DifferentialInverseKinematicsIntegrator(arm, arm.GetFrameByName("link_1"), E, 0.01, wishes)
     context = block.CreateDefaultContext()
     block.GetInputPort("X_WE_desired").FixValue(context, RigidTransform())

@@ -262,6 +262,8 @@ def test_configs_and_limits_can_be_replaced(robot: RobotDiagram) -> None:
     assert made.GetJointLimits().num_positions() == 7
     with pytest.raises(ValueError, match="influence_margin must be above min_margin"):
         made.SetConfig(constraint.Config(min_margin=0.2))
+    with pytest.raises(TypeError, match="JointVelocityLimitConstraint: config must be of type Config"):
+        made.SetConfig(System.LeastSquaresCost.Config())
 
 
 @pytest.mark.parametrize(
@@ -272,6 +274,8 @@ def test_configs_and_limits_can_be_replaced(robot: RobotDiagram) -> None:
         ({"active_dof": DofMask(6, True)}, ValueError, "the plant has 7 positions, active_dof is for 6"),
         ({"task_frame": "arm7::nowhere"}, RuntimeError, "nowhere"),
         ({"Vd_TG_limit": SpatialVelocity(-np.ones(3), np.ones(3))}, ValueError, "Vd_TG_limit must not be negative"),
+        ({"Vd_TG_limit": np.ones(6)}, TypeError, "Vd_TG_limit must be of type SpatialVelocity"),
+        ({"active_dof": [True] * 7}, TypeError, "active_dof must be of type DofMask"),
     ],
 )
 def test_systems_that_cannot_be_are_refused(
@@ -279,6 +283,11 @@ def test_systems_that_cannot_be_are_refused(
 ) -> None:
     with pytest.raises(error, match=message):
         make(robot, **settings)
+
+
+def test_a_plant_is_no_collision_checker(robot: RobotDiagram) -> None:
+    with pytest.raises(TypeError, match=r"must have a function plant\(\), as a RobotDiagram has"):
+        make(robot.plant())
 
 
 def test_a_system_says_what_it_is_made_of(robot: RobotDiagram) -> None:

@@ -91,6 +91,8 @@ def test_limits_are_those_of_the_joints(robot: MultibodyPlant) -> None:
             JointLimits(robot, **{flag: True})
     with pytest.raises(ValueError, match="expected 3 elements, got 9"):
         JointLimits(every, DofMask(3, True))
+    with pytest.raises(TypeError, match="require_finite_positions must be True or False"):
+        JointLimits(robot, [True] * 9)  # type: ignore[call-overload]
     with pytest.raises(RuntimeError, match="Finalize"):
         JointLimits(MultibodyPlant(0.0))
 
