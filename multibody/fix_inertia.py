@@ -23,7 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of the command."""
     parser.add_argument("input_file", metavar="MODEL", help="URDF or SDFormat file")
     parser.add_argument("output_file", metavar="OUTPUT", nargs="?", help="file to write; by default it is printed")
-    parser.add_argument("--in_place", "--in-place", action="store_true", help="write to the model file itself")
+    parser.add_argument(
+        "--in_place", "--in-place", action="store_true", help="write to the model file itself, not to OUTPUT"
+    )
     parser.add_argument(
         "--geom_inertia_role_order", "--geom-inertia-role-order", metavar="ROLE", nargs="+", choices=_ROLES,
         default=list(_ROLES), help=f"roles whose shapes are taken, the first that has some; default {' '.join(_ROLES)}",

@@ -102,10 +102,12 @@ def make_model(
 
     Raises:
         ValueError: the scale is not positive, both origins are given, or the package is not right.
-        RuntimeError: the mesh cannot be read, or has no volume.
+        RuntimeError: the mesh cannot be read, or has no volume; the package has no name.
         ImportError: its format needs a package that is missing.
     """
     import numpy as np
+
+    from merganser.multibody.parsing.inertia import central_moments
 
     if not scale > 0.0:
         raise ValueError(f"The scale must be positive; given {scale}.")
@@ -114,19 +116,16 @@ def make_model(
     M_GGo_G = _inertia(mesh_path, scale, density, mass)
     p_GoGcm = M_GGo_G.get_com()
     origin = p_GoGcm if at_com else np.zeros(3) if p_GoBo is None else np.asarray(p_GoBo, np.float64).reshape(3)
-    I = M_GGo_G.Shift(p_GoGcm).CalcRotationalInertia()
-    (ixx, iyy, izz), (ixy, ixz, iyz) = I.get_moments(), I.get_products()
-    moments = {"ixx": ixx, "ixy": ixy, "ixz": ixz, "iyy": iyy, "iyz": iyz, "izz": izz}
     text = _MODEL.format(
         name=escape(model_name or mesh_path.stem, {"'": "&apos;"}),
         center=_numbers(p_GoGcm - origin),
         mass=float(M_GGo_G.get_mass()),
-        moments="\n".join(f"          <{name}>{float(value)!r}</{name}>" for name, value in moments.items()),
+        moments="\n".join(f"          <{name}>{value!r}</{name}>" for name, value in central_moments(M_GGo_G).items()),
         position=_numbers(0.0 - origin),
         mesh=_MESH.format(uri=escape(_uri(mesh_path, package)), scale=_numbers([scale] * 3)),
     )
     path = mesh_path.with_suffix(".sdf") if output is None else output
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     return path
 
 
@@ -135,8 +134,9 @@ def _inertia(path: Path, scale: float, density: float, mass: float | None) -> Sp
     from merganser.geometry import Mesh
     from merganser.multibody.tree import CalcSpatialInertia, SpatialInertia
 
-    M_GGo_G = CalcSpatialInertia(Mesh(path, scale), density if mass is None else 1.0)
-    volume = M_GGo_G.get_mass() / (density if mass is None else 1.0)
+    filling = density if mass is None else 1.0
+    M_GGo_G = CalcSpatialInertia(Mesh(path, scale), filling)
+    volume = M_GGo_G.get_mass() / filling
     if not _SMALL <= volume <= _LARGE:
         print(f"warning: the mesh encloses {volume:.3g} m^3. Is it in metres? See --scale.", file=sys.stderr)
     if mass is None:
@@ -150,6 +150,8 @@ def _numbers(values: Any) -> str:
 
 def _uri(mesh: Path, package: str) -> str:
     """The address of a mesh in a model."""
+    from merganser.multibody.parsing.package_map import name_in_package_xml
+
     if package == "none":
         return mesh.name
     manifest = mesh.resolve().parent / "package.xml"
@@ -161,17 +163,8 @@ def _uri(mesh: Path, package: str) -> str:
             raise ValueError(f"The mesh '{mesh}' must be in the package of '{package}', or below.")
     elif not manifest.exists():
         name = escape(manifest.parent.name)
-        manifest.write_text(_PACKAGE.format(name=name, mesh=escape(mesh.name)))
-    return f"package://{_package_name(manifest)}/{mesh.resolve().relative_to(manifest.parent).as_posix()}"
-
-
-def _package_name(manifest: Path) -> str:
-    from merganser.multibody.parsing.xml_reader import read_xml
-
-    name = read_xml(manifest.read_bytes(), str(manifest)).require("name").text
-    if not name:
-        raise ValueError(f"The package '{manifest}' has no name.")
-    return name
+        manifest.write_text(_PACKAGE.format(name=name, mesh=escape(mesh.name)), encoding="utf-8")
+    return f"package://{name_in_package_xml(manifest)}/{mesh.resolve().relative_to(manifest.parent).as_posix()}"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

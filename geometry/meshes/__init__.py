@@ -5,7 +5,6 @@ from merganser.geometry.meshes.convex_pieces import convex_pieces
 from merganser.geometry.meshes.fields import PolygonSurfaceMeshFieldLinear, TriangleSurfaceMeshFieldLinear
 from merganser.geometry.meshes.files import (
     ReadObjToTriangleSurfaceMesh,
-    read_by_trimesh,
     read_named_surface_mesh,
     read_parts,
     read_surface_mesh,
@@ -33,7 +32,6 @@ __all__ = [
     "VolumeMesh",
     "convex_hull",
     "convex_pieces",
-    "read_by_trimesh",
     "read_named_surface_mesh",
     "read_parts",
     "read_surface_mesh",

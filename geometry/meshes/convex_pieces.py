@@ -61,7 +61,10 @@ def _divide(vertices: NDArray[Any], triangles: NDArray[Any], max_pieces: int) ->
         ) from error
     coacd.set_log_level("error")
     # It measures concavity in a box of size 2: what it is given may have any size, but not that of atoms or planets.
-    size = float(np.ptp(vertices, axis=0).max()) or 1.0
+    with np.errstate(over="ignore"):
+        size = float(np.ptp(vertices[triangles].reshape(-1, 3), axis=0).max())
+    if not 0.0 < size < np.inf:  # it would end the process
+        raise RuntimeError(f"The mesh cannot be divided into convex pieces: its size is {size:g}.")
     try:
         found = coacd.run_coacd(
             coacd.Mesh(vertices / size, triangles.astype(np.int32)),
@@ -71,9 +74,10 @@ def _divide(vertices: NDArray[Any], triangles: NDArray[Any], max_pieces: int) ->
         )
     except Exception as error:
         raise RuntimeError(f"The mesh cannot be divided into convex pieces: {error}") from error
-    if not found:
+    pieces = [(np.asarray(p, np.float64) * size, np.asarray(corners, np.int64)) for p, corners in found if len(corners)]
+    if not pieces:
         raise RuntimeError("The mesh cannot be divided into convex pieces: coacd found none.")
-    return [(np.asarray(points, np.float64) * size, np.asarray(corners, np.int64)) for points, corners in found]
+    return pieces
 
 
 def _load(file: Path) -> _Pieces | None:

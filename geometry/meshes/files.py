@@ -25,8 +25,8 @@ from merganser.geometry.meshes.volume_mesh import ConvertVolumeToSurfaceMesh, Vo
 from merganser.geometry.meshes.wavefront import read_wavefront, read_wavefront_vertices
 
 __all__ = [
-    "ReadObjToTriangleSurfaceMesh", "read_by_trimesh", "read_named_surface_mesh", "read_parts", "read_surface_mesh",
-    "read_vertices", "read_volume_mesh",
+    "ReadObjToTriangleSurfaceMesh", "read_named_surface_mesh", "read_parts", "read_surface_mesh", "read_vertices",
+    "read_volume_mesh",
 ]  # fmt: skip
 
 _VTK_TETRAHEDRON = 10  # cell type of the VTK file format
@@ -92,7 +92,7 @@ def read_named_surface_mesh(source: MeshSource, part: str) -> TriangleSurfaceMes
 
 def _named_part(source: MeshSource, part: str) -> tuple[Array, NDArray[np.int64]]:
     """Vertices and triangles of the nodes of a scene that have a name, or show a mesh of that name."""
-    scene = read_by_trimesh(source, "scene")
+    scene = _read_by_trimesh(source, "scene")
     found, names = [], set()
     for node in scene.graph.nodes_geometry:
         X, name = scene.graph[node]
@@ -205,7 +205,7 @@ def read_parts(source: MeshSource) -> list[tuple[Array, Any]]:
         RuntimeError: the file does not exist, cannot be read, or has no faces.
         ImportError: trimesh is missing.
     """
-    scene = read_by_trimesh(source, "scene")
+    scene = _read_by_trimesh(source, "scene")
     placed = [scene.graph[node] for node in scene.graph.nodes_geometry]
     parts = [(np.asarray(X, dtype=np.float64), scene.geometry[name]) for X, name in placed]
     parts = [(X, part) for X, part in parts if len(getattr(part, "faces", ()))]
@@ -216,14 +216,14 @@ def read_parts(source: MeshSource) -> list[tuple[Array, Any]]:
 
 def _whole_mesh(source: MeshSource) -> Any:
     """All triangles in a file as one mesh of trimesh: an object with vertices [n, 3] and faces [m, 3]."""
-    mesh = read_by_trimesh(source, "mesh")
+    mesh = _read_by_trimesh(source, "mesh")
     if not len(getattr(mesh, "faces", ())):
         raise RuntimeError(f"The mesh file '{source.description()}' has no faces.")
     return mesh
 
 
-def read_by_trimesh(source: MeshSource, force: Literal["mesh", "scene"]) -> Any:
-    """Returns what trimesh reads, with vertices in metres and otherwise as they are in the file.
+def _read_by_trimesh(source: MeshSource, force: Literal["mesh", "scene"]) -> Any:
+    """What trimesh reads, with vertices in metres and otherwise as they are in the file.
 
     Args:
         source: the file.

@@ -29,7 +29,7 @@ def read_wavefront(text: str, name: str, part: str = "") -> tuple[NDArray[np.int
     points: list[list[float]] = []
     faces: list[list[int]] = []
     parts: dict[str, str] = {"o": "", "g": ""}  # the object and group whose faces come next
-    others: set[str] = set()  # all names of parts
+    names: set[str] = set()  # of all parts
     for number, words in _statements(text):
         try:
             if words[0] == "v":
@@ -38,11 +38,11 @@ def read_wavefront(text: str, name: str, part: str = "") -> tuple[NDArray[np.int
                 faces.append(_face(words, len(points)))
             elif words[0] in parts:
                 parts[words[0]] = " ".join(words[1:])
-                others.add(parts[words[0]])
+                names.add(parts[words[0]])
         except ValueError as error:
             raise RuntimeError(f"The mesh file '{name}', line {number}: {error}.") from error
     if not faces and part:
-        raise RuntimeError(f"The mesh file '{name}' has no part '{part}'. {nearest_names(part, others)}")
+        raise RuntimeError(f"The mesh file '{name}' has no part '{part}'. {nearest_names(part, names)}")
     if not faces:
         raise RuntimeError(f"The mesh file '{name}' has no faces.")
     last = max(map(max, faces))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["make_inertia"]
+__all__ = ["central_moments", "make_inertia"]
 
 import numpy as np
 
@@ -13,6 +13,13 @@ from merganser.multibody.tree import RotationalInertia, SpatialInertia
 
 _SMALLEST_MASS = 1e-300  # that has a radius [kg]
 _DENSITY = 1000.0  # of water [kg/m^3]
+
+
+def central_moments(M_BBo_B: SpatialInertia) -> dict[str, float]:
+    """Moments and products of inertia about Bcm in B by their names in files [kg m^2]."""
+    I_BBcm_B = M_BBo_B.Shift(M_BBo_B.get_com()).CalcRotationalInertia()
+    (ixx, iyy, izz), (ixy, ixz, iyz) = I_BBcm_B.get_moments().tolist(), I_BBcm_B.get_products().tolist()
+    return {"ixx": ixx, "ixy": ixy, "ixz": ixz, "iyy": iyy, "iyz": iyz, "izz": izz}
 
 
 def make_inertia(

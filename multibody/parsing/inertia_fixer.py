@@ -20,6 +20,7 @@ from merganser.framework import DiagramBuilder
 from merganser.framework.core.encoding import decode
 from merganser.geometry import Role, SceneGraphInspector
 from merganser.multibody.parsing.errors import ParsingError, SourceLocation
+from merganser.multibody.parsing.inertia import central_moments
 from merganser.multibody.parsing.parser import Parser
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, MultibodyPlant
 from merganser.multibody.tree import CalcSpatialInertia, RigidBody, SpatialInertia
@@ -108,8 +109,13 @@ def _read(text: str, path: Path) -> _Element:
     root = _Element("", {}, -1, 0)
     open_elements = [root]
 
+    num_bytes = num_characters = 0  # up to the last tag
+
     def index() -> int:
-        return len(data[: parser.CurrentByteIndex].decode())
+        nonlocal num_bytes, num_characters
+        num_characters += len(data[num_bytes : parser.CurrentByteIndex].decode())
+        num_bytes = parser.CurrentByteIndex
+        return num_characters
 
     def enter(tag: str, attributes: dict[str, str]) -> None:
         parent = open_elements[-1]
@@ -127,7 +133,10 @@ def _read(text: str, path: Path) -> _Element:
         parser.Parse(data, True)
     except expat.ExpatError as error:
         raise ParsingError(SourceLocation(str(path), error.lineno), f"not well-formed XML: {error}") from error
-    return root.children[0]
+    document = root.children[0]
+    if document.tag not in _MODELS:
+        raise ParsingError(SourceLocation(str(path)), f"a <{document.tag}> is neither URDF nor SDFormat.")
+    return document
 
 
 def _links(root: _Element) -> Iterator[tuple[_Element, tuple[str, str]]]:
@@ -180,13 +189,10 @@ def _sdf_parts(mass: str, center: str, moments: dict[str, str]) -> list[_Part]:
 
 def _replacement(text: str, link: _Element, M_BBo_B: SpatialInertia, parts_of: Any) -> tuple[int, int, str]:
     """What takes the place of which part of the text, from one index to another."""
-    I = M_BBo_B.Shift(M_BBo_B.get_com()).CalcRotationalInertia()
-    (ixx, iyy, izz), (ixy, ixz, iyz) = I.get_moments(), I.get_products()
-    values = {"ixx": ixx, "ixy": ixy, "ixz": ixz, "iyy": iyy, "iyz": iyz, "izz": izz}
     parts = parts_of(
         _rounded(M_BBo_B.get_mass()),
         " ".join(map(_rounded, M_BBo_B.get_com())),
-        {name: _rounded(value) for name, value in values.items()},
+        {name: _rounded(value) for name, value in central_moments(M_BBo_B).items()},
     )
     inertial = link.find("inertial")
     if inertial is not None and inertial.children:

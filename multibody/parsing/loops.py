@@ -38,7 +38,7 @@ def open_loops(document: DocumentDescription, diagnostics: Diagnostics) -> None:
     owners: list[ModelDescription | DocumentDescription] = [*document.all_models(), document]
     joints = [(owner, joint) for owner in owners for joint in owner.joints]
     for owner, joint in sorted(joints, key=lambda pair: pair[1].type in _ABOUT_A_POINT):
-        loop = _path(joint.parent, joint.child, neighbours)
+        loop = _path(joint.child, joint.parent, neighbours)  # ends at once for a child that is new
         if loop is None or not _may_close(joint, loop):
             neighbours.setdefault(joint.parent, []).append((joint.child, joint))
             neighbours.setdefault(joint.child, []).append((joint.parent, joint))

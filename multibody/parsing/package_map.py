@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["PackageMap", "Resolved", "near_files", "resolve_uri"]
+__all__ = ["PackageMap", "Resolved", "name_in_package_xml", "near_files", "resolve_uri"]
 
 import copy
 import functools
@@ -142,7 +142,7 @@ class PackageMap:
         with _paths_of("PackageMap.AddPackageXml"):
             if not path.is_file():
                 raise RuntimeError(f"PackageMap.AddPackageXml: there is no file '{path}'.{near_files(path)}")
-        self.Add(_package_name(path), path.resolve().parent)
+        self.Add(name_in_package_xml(path), path.resolve().parent)
 
     def Remove(self, package_name: str) -> None:
         """Forgets a package.
@@ -245,7 +245,7 @@ class PackageMap:
             return
         around = (folder.resolve(), *folder.resolve().parents)
         packages = (parent for parent in around if (parent / _PACKAGE_XML).is_file())
-        found = next((parent for parent in packages if _package_name(parent / _PACKAGE_XML) == name), None)
+        found = next((parent for parent in packages if name_in_package_xml(parent / _PACKAGE_XML) == name), None)
         if found is None and parts.scheme == "model":
             shelves = (folder.resolve(), *(p.parent for p in around if (p / _MODEL_CONFIG).is_file()))
             found = next((shelf / name for shelf in shelves if (shelf / name).is_dir()), None)
@@ -267,7 +267,7 @@ class PackageMap:
                     subfolders.clear()
 
     def _add_found(self, folder: Path) -> None:
-        name = _package_name(folder / _PACKAGE_XML)
+        name = name_in_package_xml(folder / _PACKAGE_XML)
         known = self._remotes[name].urls[0] if name in self._remotes else self._paths.get(name)
         if known is not None and not (name in self._paths and os.path.samefile(known, folder)):
             _logger.warning("Package '%s' is at '%s'; the one at '%s' is ignored.", name, known, folder)
@@ -348,8 +348,8 @@ def _path_of(uri: str, package_map: PackageMap, location: SourceLocation) -> Pat
     return path
 
 
-def _package_name(package_xml: Path) -> str:
-    """The name that a package.xml gives its package."""
+def name_in_package_xml(package_xml: Path) -> str:
+    """The name that a package.xml gives its package; a ParsingError says that it gives none."""
     root = read_xml(package_xml.read_bytes(), str(package_xml))
     name = root.require("name").text
     if not name:

@@ -150,7 +150,8 @@ class _Report:
             node, parent, known = waiting.pop()
             robot = getattr(node, "robot", None)
             if robot is not None:  # included in an SDF file
-                self._places.update(_Report(robot)._places)
+                for what, places in _Report(robot)._places.items():
+                    self._places.setdefault(what, []).extend(places)
                 continue
             tag, is_drake = node.tag, node.tag.startswith(_DRAKE)
             if _ONLY_DRAKE in (tag, parent):  # where all tags have the prefix

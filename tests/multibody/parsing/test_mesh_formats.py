@@ -163,6 +163,16 @@ def test_mesh_is_touched_by_its_convex_pieces_and_seen_whole(tmp_path, monkeypat
         shapes(path)
 
 
+@pytest.mark.parametrize(("corner", "words"), [("0 0 0", "its size is 0"), ("3 0 0", "found none")])
+def test_mesh_that_is_a_point_or_a_line_has_no_pieces(tmp_path, monkeypatch, corner, words):
+    pytest.importorskip("coacd", reason="coacd is not installed (extra `decompose`)")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    faces = "f 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n"
+    (tmp_path / "flat.obj").write_text(f"v 0 0 0\nv {corner}\nv 0 0 0\nv 0 0 0\n{faces}")
+    with pytest.raises(ParsingError, match=rf"model.urdf:\d+: The mesh cannot be divided.*{words}"):
+        shapes(write(tmp_path, '<mesh filename="flat.obj" decompose="convex"/>', "model.urdf"))
+
+
 class Halves:
     """A coacd that cuts everything into two boxes."""
 

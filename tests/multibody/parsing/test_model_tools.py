@@ -196,6 +196,13 @@ def test_files_that_cannot_be_fixed_are_refused(tmp_path, capsys, text, words):
     assert path.read_text() == text
 
 
+def test_files_of_other_formats_are_not_taken_for_fixed_ones(tmp_path, capsys):
+    path = tmp_path / "m.xml"
+    path.write_text("<mujoco/>")
+    assert main(["fix_inertia", str(path)]) == 1
+    assert f"{path}: a <mujoco> is neither URDF nor SDFormat." in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("module", ["mesh_to_model", "fix_inertia"])
 def test_tools_are_modules_as_in_pydrake(module):
     command = [sys.executable, "-m", f"merganser.multibody.{module}", "--help"]

@@ -150,3 +150,15 @@ def test_quaternion_without_direction_is_refused():
     plant, _ = AddMultibodyPlantSceneGraph(DiagramBuilder(), 0.01)
     with pytest.raises(ParsingError, match="no direction"):
         Parser(plant).AddModelsFromString(text, "sdf")
+
+
+def test_each_of_several_included_robots_counts(tmp_path, caplog):
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.urdf").write_text(f'<robot name="{name}"><link name="a"><contact/></link></robot>')
+    include = "".join(f"<include><uri>{name}.urdf</uri></include>" for name in ("one", "two"))
+    path = tmp_path / "both.sdf"
+    path.write_text(f'<sdf version="1.9"><model name="m">{include}</model></sdf>')
+    plant, _ = AddMultibodyPlantSceneGraph(DiagramBuilder(), 0.01)
+    Parser(plant).AddModels(path)
+    assert "one.urdf:1: <contact> in <link>" in caplog.text
+    assert "(nor have 1 others below)" in caplog.text
