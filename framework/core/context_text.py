@@ -16,12 +16,13 @@ __all__ = ["text_of_context"]
 
 def text_of_context(context: Context) -> str:
     """The text that print(context) shows; of a Diagram, with that of all subsystems that have state or parameters."""
+    return "\n".join(_text_of_one(part) for part in context.parts() if part is context or _has_values(part))
+
+
+def _text_of_one(context: Context) -> str:
     if context.system._sys_subsystems() is None:
         return _with_title(context, "Context", _of_leaf(context))
-    parts = [_with_title(context, "Context (of a Diagram)", _totals(context))]
-    children: list[Context] = context._children  # type: ignore[attr-defined]  # of the Context of a Diagram
-    parts += [text_of_context(child) for child in children if _has_values(child)]
-    return "\n".join(parts)
+    return _with_title(context, "Context (of a Diagram)", _totals(context))
 
 
 def _with_title(context: Context, what: str, lines: Iterable[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 __all__ = ["DrakeDeprecationWarning", "deprecated_method", "warn_deprecated"]
 
@@ -41,6 +41,6 @@ def deprecated_method(name: str, instead: str, until: str) -> Callable[[_Functio
 
         warn.__name__ = name.rpartition(".")[2]
         warn.__qualname__ = name
-        return warn  # type: ignore[return-value]
+        return cast(_Function, warn)
 
     return decorate

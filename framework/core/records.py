@@ -21,20 +21,22 @@ def settings(cls: type[_Record]) -> type[_Record]:
     also where they have no plain default. If records compare by their values, they have a hash all the same, so that
     they may be defaults of other dataclasses' fields: one for all of a type, as values may change.
     """
-    for field in dataclasses.fields(cls):  # type: ignore[arg-type]
-        if not hasattr(cls, field.name):
-            setattr(cls, field.name, _Field(field.name))
-    if cls.__hash__ is None:
-        cls.__hash__ = _hash_of_type
-    if cls.__setattr__ is object.__setattr__ and "__slots__" not in vars(cls):
-        cls.__setattr__ = set_known  # type: ignore[method-assign]
+    record: Any = cls
+    for field in dataclasses.fields(record):
+        if not hasattr(record, field.name):
+            setattr(record, field.name, _Field(field.name))
+    if record.__hash__ is None:
+        record.__hash__ = _hash_of_type
+    if record.__setattr__ is object.__setattr__ and "__slots__" not in vars(record):
+        record.__setattr__ = set_known
     return cls
 
 
 def copyable(cls: type[_Record]) -> type[_Record]:
     """Lets records of a dataclass be made of others: `Gaussian(other)`, `Gaussian(other=gaussian)`."""
-    make: Any = cls.__init__
-    names = [field.name for field in dataclasses.fields(cls)]  # type: ignore[arg-type]
+    record: Any = cls
+    make = record.__init__
+    names = [field.name for field in dataclasses.fields(record)]
 
     @functools.wraps(make)
     def __init__(self: Any, *args: Any, other: Any = None, **kwargs: Any) -> None:
@@ -58,7 +60,7 @@ def copyable(cls: type[_Record]) -> type[_Record]:
     made: Any = __init__
     del made.__wrapped__  # what inspects it is to see `other`
     made.__signature__ = signature.replace(parameters=[first, *rest])
-    cls.__init__ = made  # type: ignore[method-assign]
+    record.__init__ = made
     return cls
 
 

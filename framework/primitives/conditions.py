@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from merganser.framework.math._comparisons import choice
 from merganser.framework.native.compile import compiled_form, device
 
 __all__ = ["if_at_most", "magnitude"]
-
-_TRUTHS = (bool, np.bool_)  # of numbers and derivatives; a comparison of symbols is a formula
 
 
 def if_at_most(x: Any, limit: Any, value: Any, other: Any) -> Any:
@@ -23,11 +22,7 @@ def if_at_most(x: Any, limit: Any, value: Any, other: Any) -> Any:
     if isinstance(x, np.ndarray):
         return np.where(x.real <= np.real(limit), value, other)
     is_at_most = (x.real if isinstance(x, complex) else x) <= (limit.real if isinstance(limit, complex) else limit)
-    if isinstance(is_at_most, _TRUTHS):
-        return value if is_at_most else other
-    from merganser.framework.symbolic import if_then_else  # needs an extra
-
-    return if_then_else(is_at_most, value, other)
+    return choice(is_at_most, value, other)
 
 
 @compiled_form(if_at_most)

@@ -73,11 +73,12 @@ class Reading:
         return Reading(only, only)
 
 
+@dataclass(eq=False, repr=False)
 class _Kind:
     """A parametrization of rotations; attributes are numbers, vectors, or distributions of them."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name not in self.__dataclass_fields__:  # type: ignore[attr-defined]
+        if name not in self.__dataclass_fields__:
             raise AttributeError(f"{type(self).__name__} has no attribute '{name}'.")
         object.__setattr__(self, name, _checked(value, name))
 

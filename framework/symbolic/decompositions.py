@@ -36,9 +36,7 @@ Array = npt.NDArray[np.float64]
 
 
 @also_named(v="expressions")
-def DecomposeAffineExpressions(
-    expressions: npt.ArrayLike, vars: npt.ArrayLike | None = None
-) -> Any:
+def DecomposeAffineExpressions(expressions: npt.ArrayLike, vars: npt.ArrayLike | None = None) -> Any:
     """A and b of expressions A vars + b.
 
     Args:
@@ -109,15 +107,15 @@ def DecomposeAffineExpression(e: Any, map_var_to_index: Mapping[int, int]) -> tu
     A, b = DecomposeAffineExpressions([e], variables)
     slopes = np.zeros(len(map_var_to_index))
     for variable, slope in zip(variables, A[0]):
-        if variable.get_id() not in map_var_to_index and slope != 0.0:
+        if slope == 0.0:
+            continue
+        if variable.get_id() not in map_var_to_index:
             raise KeyError(f"DecomposeAffineExpression: map_var_to_index has no place for {variable}.")
-        slopes[map_var_to_index.get(variable.get_id(), 0)] += slope
+        slopes[map_var_to_index[variable.get_id()]] += slope
     return slopes, float(b[0])
 
 
-def DecomposeQuadraticPolynomial(
-    poly: Polynomial, map_var_to_index: Mapping[int, int]
-) -> tuple[Array, Array, float]:
+def DecomposeQuadraticPolynomial(poly: Polynomial, map_var_to_index: Mapping[int, int]) -> tuple[Array, Array, float]:
     """Q, b and c of a polynomial 0.5 x'Q x + b'x + c.
 
     Args:

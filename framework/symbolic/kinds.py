@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ExpressionKind", "FormulaKind", "expression_kind", "formula_kind", "taken_apart"]
+__all__ = ["ExpressionKind", "FormulaKind", "divided", "expression_kind", "formula_kind", "taken_apart"]
 
 import functools
 import operator
@@ -195,8 +195,9 @@ def _formula_apart(node: Any) -> tuple[Any, list[Any]]:
     if kind is FormulaKind.Var:
         return formula.Formula, [node.variable]
     if kind is FormulaKind.Forall:
-        bound = Variables(symbol.variable for symbol in node.args[1:])
-        return forall, [bound, formula.Formula._of(node.args[0])]
+        symbols = {bound: bound.variable._node for bound in node.args[1:]}
+        variables = Variables(symbol.variable for symbol in symbols.values())
+        return forall, [variables, formula.Formula._of(node.args[0].xreplace(symbols))]
     if kind is FormulaKind.PositiveSemidefinite:
         return positive_semidefinite, [node.matrix(Expression._of)]
     if kind in _RELATIONS or kind is FormulaKind.Isnan:

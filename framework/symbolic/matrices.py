@@ -26,7 +26,7 @@ from merganser.framework.symbolic.derivatives import differentiated
 from merganser.framework.symbolic.expression import Expression, Term, node_of, symbol_of
 from merganser.framework.symbolic.formula import Formula, replacements_of, values_of
 from merganser.framework.symbolic.nodes import number
-from merganser.framework.symbolic.polynomial import Polynomial
+from merganser.framework.symbolic.polynomial import Polynomial, as_polynomial
 from merganser.framework.symbolic.sin_cos import SinCos, substitute_sin_cos
 from merganser.framework.symbolic.trees import evaluated, substituted, symbols_of
 from merganser.framework.symbolic.variables import Variables
@@ -51,10 +51,6 @@ def _of_polynomials(matrix: Any, function: Callable[[Polynomial], Any]) -> Any:
     if not any(isinstance(entry, Polynomial) for entry in entries.flat):
         return matrix
     return np.vectorize(lambda x: function(x) if isinstance(x, Polynomial) else x, otypes=[object])(entries)
-
-
-def _polynomial(entry: Any) -> Polynomial:
-    return entry if isinstance(entry, Polynomial) else Polynomial(entry)
 
 
 def _expressions(nodes: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -119,7 +115,7 @@ def Substitute(m: Any, subst: Any, e: Any = None) -> Any:
 def Jacobian(f: npt.ArrayLike, vars: npt.ArrayLike) -> npt.NDArray[Any]:
     """Partial derivatives of a vector of expressions, or of Polynomials, shape [len(f), len(vars)]."""
     if any(isinstance(entry, Polynomial) for entry in np.ravel(np.asarray(f, dtype=object))):
-        return np.array([_polynomial(entry).Jacobian(np.ravel(vars)) for entry in np.ravel(f)], dtype=object)
+        return np.array([as_polynomial(entry).Jacobian(np.ravel(vars)) for entry in np.ravel(f)], dtype=object)
     rows = nodes_of(f, "Jacobian").ravel()
     result = np.empty((rows.size, np.size(vars)), dtype=object)
     for j, variable in enumerate(np.ravel(np.asarray(vars, dtype=object))):

@@ -136,8 +136,7 @@ class Monomial:
         Raises:
             RuntimeError: the exponent is negative.
         """
-        powers = (self**p)._powers
-        self._set(powers)
+        self._set((self**p)._powers)
         return self
 
     def __pow__(self, p: int) -> Monomial:
@@ -270,7 +269,4 @@ def _up_to(variables: list[Variable], degree: int) -> Iterator[Monomial]:
 
 
 def _array(monomials: Iterable[Monomial]) -> npt.NDArray[Any]:
-    ordered = in_order(monomials)
-    result = np.empty(len(ordered), dtype=object)
-    result[:] = ordered
-    return result
+    return np.array(in_order(monomials), dtype=object)

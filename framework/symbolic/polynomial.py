@@ -5,7 +5,7 @@ The variables that a polynomial is in are its *indeterminates*; those in its coe
 
 from __future__ import annotations
 
-__all__ = ["Polynomial", "SubstituteAndExpandCacheData"]
+__all__ = ["Polynomial", "SubstituteAndExpandCacheData", "as_polynomial"]
 
 import math
 from collections.abc import Callable, Iterable, Mapping
@@ -38,10 +38,9 @@ class Polynomial:
         RuntimeError: the expression is no polynomial in these variables.
     """
 
-    __slots__ = ("_decision_variables", "_indeterminates", "_terms")
+    __slots__ = ("_indeterminates", "_terms")
     _terms: dict[Monomial, Expression]  # none of them 0
     _indeterminates: Variables
-    _decision_variables: Variables
 
     @also_named(m="e", map="e")
     def __init__(self, e: Any = 0.0, indeterminates: Any = None) -> None:
@@ -60,7 +59,6 @@ class Polynomial:
         self._indeterminates = Variables(indeterminates)
         for monomial in self._terms:
             self._indeterminates.insert(monomial.GetVariables())
-        self._decision_variables = _free_variables(self._terms.values())
 
     @classmethod
     def _of(cls, terms: Mapping[Monomial, Expression], indeterminates: Iterable[Variable] = ()) -> Polynomial:
@@ -74,7 +72,10 @@ class Polynomial:
 
     def decision_variables(self) -> Variables:
         """The variables in its coefficients."""
-        return Variables(self._decision_variables)
+        found = Variables()
+        for c in self._terms.values():
+            found.insert(c.GetVariables())
+        return found
 
     def SetIndeterminates(self, new_indeterminates: Variables) -> None:
         """Makes it a polynomial in other variables.
@@ -114,13 +115,13 @@ class Polynomial:
             for monomial, c in self._terms.items():
                 power = monomial.degree(x)
                 if power:
-                    terms[Monomial._of({**monomial._powers, x: power - 1})] = _coefficient((c * power)._node)
+                    terms[Monomial._of({**monomial._powers, x: power - 1})] = _coefficient(c * power)
             return Polynomial._of(terms, self._indeterminates)
         return self._with_coefficients(lambda c: c.Differentiate(x))
 
     def Jacobian(self, vars: Iterable[Variable]) -> npt.NDArray[Any]:
         """Partial derivatives by variables; objects, shape [len(vars)]."""
-        return _objects([self.Differentiate(variable) for variable in np.ravel(list(vars)).tolist()])
+        return np.array([self.Differentiate(variable) for variable in np.ravel(list(vars)).tolist()], dtype=object)
 
     def Integrate(self, x: Variable, a: float | None = None, b: float | None = None) -> Polynomial:
         """The integral over a variable, from a to b, or the antiderivative that is 0 at x = 0.
@@ -128,12 +129,12 @@ class Polynomial:
         Raises:
             RuntimeError: x is a decision variable.
         """
-        if self._decision_variables.include(x):
+        if self.decision_variables().include(x):
             raise RuntimeError(f"Polynomial.Integrate: {x} is a decision variable of {self}, not an indeterminate.")
         terms = {}
         for monomial, c in self._terms.items():
             power = monomial.degree(x) + 1
-            terms[Monomial._of({**monomial._powers, x: power})] = _coefficient((c / power)._node)
+            terms[Monomial._of({**monomial._powers, x: power})] = _coefficient(c / power)
         integral = Polynomial._of(terms, [*self._indeterminates, x])
         return integral if a is None or b is None else integral.EvaluatePartial(x, b) - integral.EvaluatePartial(x, a)
 
@@ -196,11 +197,11 @@ class Polynomial:
         """
         from merganser.framework.symbolic.decompositions import DecomposeAffineExpressions
 
-        variables = _objects(list(self._decision_variables))
+        variables = np.array(list(self.decision_variables()), dtype=object)
         columns = np.asarray(indeterminates_values).shape[-1]
         A, b = np.zeros((columns, len(variables))), np.zeros(columns)
         for monomial, c in self._terms.items():
-            slopes, constants = DecomposeAffineExpressions(_objects([c]), variables)
+            slopes, constants = DecomposeAffineExpressions(np.array([c], dtype=object), variables)
             values = monomial.Evaluate(indeterminates, indeterminates_values)
             A += np.outer(values, slopes[0])
             b += values * constants[0]
@@ -227,7 +228,7 @@ class Polynomial:
         result = Polynomial()
         for monomial, c in self._terms.items():
             if monomial not in known:
-                powers = (_as_polynomial(indeterminate_substitution[v]) ** p for v, p in monomial._powers.items())
+                powers = (as_polynomial(indeterminate_substitution[v]) ** p for v, p in monomial._powers.items())
                 known[monomial] = math.prod(powers, start=Polynomial(1.0))
             for other, d in known[monomial]._terms.items():
                 result.AddProduct(c * d, other)
@@ -260,8 +261,12 @@ class Polynomial:
 
     def AddProduct(self, coeff: Any, m: Monomial) -> Polynomial:
         """Adds a term to this polynomial, and returns it."""
-        total = Expression(coeff) if m not in self._terms else self._terms[m] + coeff
-        self._set({**self._terms, m: _coefficient(Expression(total)._node)}, self._indeterminates)
+        total = _coefficient(self._terms.get(m, Expression()) + Expression(coeff))
+        if is_zero(total._node):
+            self._terms.pop(m, None)
+        else:
+            self._terms[m] = total
+            self._indeterminates.insert(m.GetVariables())
         return self
 
     def Expand(self) -> Polynomial:
@@ -299,7 +304,7 @@ class Polynomial:
             return NotImplemented
         terms = dict(self._terms)
         for monomial, c in polynomial._terms.items():
-            terms[monomial] = _coefficient((terms[monomial] + c)._node) if monomial in terms else c
+            terms[monomial] = _coefficient(terms[monomial] + c) if monomial in terms else c
         return Polynomial._of(terms, [*self._indeterminates, *polynomial._indeterminates])
 
     __radd__ = __add__
@@ -394,7 +399,8 @@ class SubstituteAndExpandCacheData:
         return self._data
 
 
-def _as_polynomial(value: Any) -> Polynomial:
+def as_polynomial(value: Any) -> Polynomial:
+    """A Polynomial itself, or one of an expression, a monomial or a number."""
     return value if isinstance(value, Polynomial) else Polynomial(value)
 
 
@@ -402,21 +408,6 @@ def _variables(given: Any) -> Variables:
     return given if isinstance(given, Variables) else Variables(np.ravel(given).tolist())
 
 
-def _coefficient(c: Any) -> Expression:
+def _coefficient(c: Expression) -> Expression:
     """A coefficient, multiplied out."""
-    expression = Expression._of(c)
-    return expression if c.is_Number or c.is_Symbol else expression.Expand()
-
-
-def _free_variables(expressions: Iterable[Expression]) -> Variables:
-    found = Variables()
-    for expression in expressions:
-        if not expression._node.is_Number:
-            found.insert(expression.GetVariables())
-    return found
-
-
-def _objects(items: list[Any]) -> npt.NDArray[Any]:
-    result = np.empty(len(items), dtype=object)
-    result[:] = items
-    return result
+    return c if c._node.is_Number or c._node.is_Symbol else c.Expand()

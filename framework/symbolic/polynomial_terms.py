@@ -150,4 +150,3 @@ def _is_joined(node: Any) -> bool:
 
 def _is_constant(node: Any) -> bool:
     return bool(node.is_Number or node.is_NumberSymbol)
-

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = ["RationalFunction"]
 
+import copy
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,7 +15,7 @@ from merganser.framework.symbolic.expression import Expression
 from merganser.framework.symbolic.formula import Formula, logical_not
 from merganser.framework.symbolic.monomial import Monomial
 from merganser.framework.symbolic.nodes import is_number
-from merganser.framework.symbolic.polynomial import Polynomial
+from merganser.framework.symbolic.polynomial import Polynomial, as_polynomial
 from merganser.framework.symbolic.variables import Variables
 
 
@@ -36,7 +37,7 @@ class RationalFunction:
 
     @also_named(p="numerator", m="numerator", c="numerator")
     def __init__(self, numerator: Any = 0.0, denominator: Any = 1.0) -> None:
-        self._numerator, self._denominator = _polynomial(numerator), _polynomial(denominator)
+        self._numerator, self._denominator = (copy.copy(as_polynomial(each)) for each in (numerator, denominator))
         if not self._denominator.monomial_to_coefficient_map():
             raise RuntimeError("RationalFunction: the denominator is 0.")
         for first, second in ((numerator, denominator), (denominator, numerator)):
@@ -51,11 +52,11 @@ class RationalFunction:
 
     def numerator(self) -> Polynomial:
         """The numerator."""
-        return self._numerator
+        return copy.copy(self._numerator)
 
     def denominator(self) -> Polynomial:
         """The denominator."""
-        return self._denominator
+        return copy.copy(self._denominator)
 
     def Evaluate(self, env: Mapping[Any, float]) -> float:
         """Its value for the values in `env`, {variable: number}; infinite, or not a number, where the denominator is 0.
@@ -135,10 +136,6 @@ class RationalFunction:
 
     def __repr__(self) -> str:
         return f'<RationalFunction "{self}">'
-
-
-def _polynomial(value: Any) -> Polynomial:
-    return value if isinstance(value, Polynomial) else Polynomial(value)
 
 
 def _operand(value: Any) -> RationalFunction | None:

@@ -17,7 +17,7 @@ from typing import Any
 
 from merganser.framework.core.enumeration import Enumeration
 from merganser.framework.symbolic._sympy import sympy
-from merganser.framework.symbolic.nodes import IfThenElse, Symbol
+from merganser.framework.symbolic.nodes import Symbol
 from merganser.framework.symbolic.trees import postorder, printable, rebuilt, symbols_of
 from merganser.framework.symbolic.variable import Variable
 
@@ -67,8 +67,7 @@ def substitute_sin_cos(root: Any, pairs: Mapping[Symbol, SinCos], memo: dict[Any
         else:
             arguments = [memo[argument] for argument in node.args]
             unchanged = all(new is old for new, old in zip(arguments, node.args))
-            kind = IfThenElse if isinstance(node, IfThenElse) else node.func
-            memo[node] = node if unchanged else rebuilt(kind, arguments)
+            memo[node] = node if unchanged else rebuilt(node.func, arguments)
     return memo[root]
 
 

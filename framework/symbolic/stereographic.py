@@ -17,9 +17,7 @@ from merganser.framework.symbolic.rational_function import RationalFunction
 from merganser.framework.symbolic.sin_cos import SinCos
 
 
-def SubstituteStereographicProjection(
-    e: Polynomial, sin_cos: Sequence[SinCos], t: npt.ArrayLike
-) -> RationalFunction:
+def SubstituteStereographicProjection(e: Polynomial, sin_cos: Sequence[SinCos], t: npt.ArrayLike) -> RationalFunction:
     """A polynomial in sines and cosines as a rational function of the tangents of the half angles.
 
     Args:

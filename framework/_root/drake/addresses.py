@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from merganser.drake.pydrake_names import MODULES_OF, NAMES
 
-__all__ = ["ADDRESSES", "is_module", "modules_with", "names_of"]
+__all__ = ["ADDRESSES", "ALONG_WITH_ALL", "ROOT", "inner", "is_module", "modules_with", "names_of"]
+
+ROOT = "pydrake"
+
+# What `from pydrake.all import *` brings along beside pydrake's own names: modules of Python, by name.
+ALONG_WITH_ALL = {"np": "numpy", "functools": "functools", "operator": "operator", "typing": "typing"}
 
 _CONTROLLERS = ("analysis.controllers", "multibody.controllers")
 
@@ -70,6 +75,11 @@ ADDRESSES: dict[str, tuple[str, ...]] = {
 }
 
 _PACKAGES = {module.rpartition(".")[0] for module in (*ADDRESSES, *NAMES, *MODULES_OF)}
+
+
+def inner(module: str) -> str:
+    """The name of a module of pydrake without "pydrake."."""
+    return module.removeprefix(ROOT).removeprefix(".")
 
 
 def is_module(name: str) -> bool:

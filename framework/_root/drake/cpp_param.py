@@ -12,6 +12,7 @@ import numpy as np
 
 __all__ = ["Dict", "List", "Optional", "Union", "get_param_canonical", "get_param_names", "pretty_class_name"]
 
+# Those of ctypes are keys only: programs may give them, as pydrake takes them for the types of C++ that they are.
 _CANONICAL: dict[Any, Any] = {
     np.double: float,
     ctypes.c_double: float,
@@ -76,7 +77,7 @@ class _Generic:
         return f"<Generic {self._name}>"
 
 
-Dict = _Generic("Dict", lambda params: dict[params], 2)  # type: ignore[misc, valid-type]
-List = _Generic("List", lambda params: list[params], 1)  # type: ignore[valid-type]
+Dict = _Generic("Dict", lambda params: types.GenericAlias(dict, params), 2)
+List = _Generic("List", lambda params: types.GenericAlias(list, params), 1)
 Optional = _Generic("Optional", lambda params: typing.Optional[params[0]], 1)  # noqa: UP045
 Union = _Generic("Union", lambda params: typing.Union[params], None)  # noqa: UP007

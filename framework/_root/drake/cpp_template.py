@@ -44,7 +44,7 @@ class TemplateBase(abc.ABC):  # noqa: B024  users make objects of it, too
         self._scope = _calling_module() if scope is None else scope
         self._made: dict[Parameters, Any] = {}
         self._make: Callable[[Parameters], Any] | None = None
-        self._deprecations: dict[Parameters, tuple[str, str | None]] = {}
+        self._deprecations: dict[Parameters, str] = {}
 
     def __getitem__(self, param: Any) -> Any:
         return self.get_instantiation(param)[0]
@@ -57,12 +57,13 @@ class TemplateBase(abc.ABC):  # noqa: B024  users make objects of it, too
         """
         if not (args or kwargs):
             raise TypeError(f"{self.name}: without arguments, say which one is meant: {self.name}[...]().")
+        refusal: TypeError | None = None
         for param in self.param_list:
             try:
                 return self[param](*args, **kwargs)
-            except TypeError:
-                continue
-        raise TypeError(f"{self.name}: none of the family takes these arguments.")
+            except TypeError as error:
+                refusal = refusal or error
+        raise TypeError(f"{self.name}: none of the family takes these arguments. {refusal}") from refusal
 
     def get_instantiation(self, param: Any = None, throw_error: bool = True) -> tuple[Any, Parameters]:
         """The one of the family for a set of parameters, and that set.
@@ -74,8 +75,7 @@ class TemplateBase(abc.ABC):  # noqa: B024  users make objects of it, too
         if param in self.param_list and param not in self._made and self._make is not None:
             self._made[param] = self._named(param, self._make(param))
         if param in self._deprecations:
-            message, date = self._deprecations[param]
-            warn_deprecated(message if date is None else f"{message} It will not be there after {date}.", 3)
+            warn_deprecated(self._deprecations[param], 3)
         found = self._made.get(param)
         if found is None and throw_error:
             raise RuntimeError(f"Invalid instantiation: {self._instantiation_name(param)}")
@@ -108,7 +108,7 @@ class TemplateBase(abc.ABC):  # noqa: B024  users make objects of it, too
     def deprecate_instantiation(self, param: Any, message: str, *, date: str | None = None) -> tuple[Any, Parameters]:
         """Lets one of the family warn whenever it is asked for."""
         found = self.get_instantiation(param)
-        self._deprecations[found[1]] = (message, date)
+        self._deprecations[found[1]] = message if date is None else f"{message} It will not be there after {date}."
         return found
 
     def get_param_set(self, instantiation: Any) -> set[Parameters]:
@@ -146,7 +146,7 @@ class TemplateBase(abc.ABC):  # noqa: B024  users make objects of it, too
             return self.param_list[0]
         return get_param_canonical(param if isinstance(param, (tuple, list)) else (param,))
 
-    def _instantiation_name(self, param: Any, *, mangle: bool = False) -> str:
+    def _instantiation_name(self, param: Any) -> str:
         return f"{self.name}[{','.join(get_param_names(self._resolved(param)))}]"
 
     def _named(self, param: Parameters, made: Any) -> Any:

@@ -102,10 +102,11 @@ class ModuleShim:
     @classmethod
     def _install(cls, name: str, handler: Callable[[str], Any], *, auto_all: bool = False) -> None:
         """Puts a module in the place of the one of this name; its __all__ may be made of its public names."""
-        module: Any = sys.modules[name]
+        modules: dict[str, Any] = sys.modules
+        module = modules[name]
         if auto_all:
             module.__all__ = [each for each in vars(module) if not each.startswith("_")]
-        sys.modules[name] = cls(module, handler)  # type: ignore[assignment]
+        modules[name] = cls(module, handler)
 
 
 class _WarningMember:

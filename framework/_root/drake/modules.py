@@ -12,17 +12,13 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
-from merganser.drake.addresses import ADDRESSES, is_module, modules_with, names_of
+from merganser.drake.addresses import ADDRESSES, ALONG_WITH_ALL, ROOT, inner, is_module, modules_with, names_of
 from merganser.drake.message_modules import MessageFinder, MessageModule
 from merganser.drake.pydrake_names import MODULES_OF
 
 __all__ = ["NotInMerganserError", "Unavailable", "install", "look_up", "uninstall"]
 
-_ROOT = "pydrake"
 _logger = logging.getLogger("merganser.drake")
-
-# What `from pydrake.all import *` brings along beside pydrake's own names.
-_ALONG_WITH_ALL = {"np": "numpy", "functools": "functools", "operator": "operator", "typing": "typing"}
 
 
 class NotInMerganserError(NotImplementedError):
@@ -91,16 +87,16 @@ def look_up(module: str, name: str) -> Any:
             home = importlib.import_module(f"merganser.{address}")
             with contextlib.suppress(AttributeError):
                 return getattr(home, name)
-    raise AttributeError(f"merganser has no {_ROOT}.{module}.{name}")
+    raise AttributeError(f"merganser has no {ROOT}.{module}.{name}")
 
 
 class _Module(types.ModuleType):
     """A module of pydrake: it asks those of merganser when it is asked."""
 
     def __getattr__(self, name: str) -> Any:
-        module = _inner(self.__name__)
+        module = inner(self.__name__)
         if name == "__all__":
-            return [*sorted(names_of(module)), *(_ALONG_WITH_ALL if module in MODULES_OF else ())]
+            return [*sorted(names_of(module)), *(ALONG_WITH_ALL if module in MODULES_OF else ())]
         if name.startswith("_"):
             raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
         found = self._found(module, name)
@@ -112,18 +108,14 @@ class _Module(types.ModuleType):
             return look_up(module, name)
         if is_module(f"{module}.{name}".removeprefix(".")):
             return importlib.import_module(f"{self.__name__}.{name}")
-        if module in MODULES_OF and name in _ALONG_WITH_ALL:
-            return importlib.import_module(_ALONG_WITH_ALL[name])
+        if module in MODULES_OF and name in ALONG_WITH_ALL:
+            return importlib.import_module(ALONG_WITH_ALL[name])
         if name in names_of(module):
             return Unavailable(self.__name__, name)
         raise AttributeError(f"{self.__name__} has no '{name}', neither in merganser nor in pydrake 1.51.")
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *names_of(_inner(self.__name__))]
-
-
-def _inner(module: str) -> str:
-    return module.removeprefix(_ROOT).removeprefix(".")
+        return [*super().__dir__(), *names_of(inner(self.__name__))]
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -138,16 +130,16 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if fullname != _ROOT and not fullname.startswith(_ROOT + "."):
+        if fullname != ROOT and not fullname.startswith(ROOT + "."):
             return None
-        if fullname == _ROOT and not self.shadows and importlib.machinery.PathFinder.find_spec(_ROOT) is not None:
+        if fullname == ROOT and not self.shadows and importlib.machinery.PathFinder.find_spec(ROOT) is not None:
             _logger.warning(
                 "pydrake is installed, so this program goes on with it. To have it run with merganser, call "
                 "merganser.drake.install(shadow=True) first, or start it by `python -m merganser run`."
             )
             uninstall()
             return None
-        if not is_module(_inner(fullname)):
+        if not is_module(inner(fullname)):
             return None
         return importlib.machinery.ModuleSpec(fullname, self, origin="merganser", is_package=True)
 
@@ -170,7 +162,7 @@ def install(shadow: bool = False) -> None:
     Raises:
         RuntimeError: pydrake itself has been imported, and is to be shadowed.
     """
-    loaded = sys.modules.get(_ROOT)
+    loaded = sys.modules.get(ROOT)
     if loaded is not None and not isinstance(loaded, _Module):
         if shadow:
             raise RuntimeError(

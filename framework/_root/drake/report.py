@@ -9,13 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from merganser.drake.addresses import is_module, names_of
+from merganser.drake.addresses import ALONG_WITH_ALL, ROOT, inner, is_module, names_of
 from merganser.drake.modules import look_up
 from merganser.drake.programs import parts_of
+from merganser.drake.pydrake_names import MODULES_OF
 
 __all__ = ["Missing", "describe_program", "missing_names"]
-
-_ROOT = "pydrake"
 
 
 class Missing(NamedTuple):
@@ -109,7 +108,7 @@ def _missing_in(file: Path, trees: list[ast.Module]) -> list[Missing]:
         scope.read(tree)
     for number, tree in enumerate(trees, 1):
         for line, module, name in scope.uses(tree):
-            full = f"{_ROOT}.{module}.{name}".replace("..", ".")
+            full = f"{ROOT}.{module}.{name}".replace("..", ".")
             if full not in found and not _is_there(module, name):
                 cell = number if file.suffix == ".ipynb" else None
                 there = name in names_of(module) or is_module(f"{module}.{name}".removeprefix("."))
@@ -136,11 +135,7 @@ def _is_known_module(name: str) -> bool:
 
 
 def _is_pydrake(module: str) -> bool:
-    return module == _ROOT or module.startswith(_ROOT + ".")
-
-
-def _inner(module: str) -> str:
-    return module.removeprefix(_ROOT).removeprefix(".")
+    return module == ROOT or module.startswith(ROOT + ".")
 
 
 class _Scope:
@@ -156,9 +151,9 @@ class _Scope:
             if isinstance(node, ast.Import):
                 for alias in node.names:
                     if _is_pydrake(alias.name):
-                        self._modules[alias.asname or _ROOT] = _inner(alias.name) if alias.asname else ""
+                        self._modules[alias.asname or ROOT] = inner(alias.name) if alias.asname else ""
             elif isinstance(node, ast.ImportFrom) and not node.level and _is_pydrake(node.module or ""):
-                self._read_from(_inner(node.module or ""), node)
+                self._read_from(inner(node.module or ""), node)
             self._defined |= _defined_by(node)
 
     def _read_from(self, module: str, node: ast.ImportFrom) -> None:
@@ -167,7 +162,7 @@ class _Scope:
             if alias.name == "*":
                 self._everything.append(module)
                 self._defined |= {name for name in names_of(module) if _is_there(module, name)}
-                self._defined |= {"np", "functools", "operator", "typing"} if module.endswith("all") else set()
+                self._defined |= set(ALONG_WITH_ALL) if module in MODULES_OF else set()
             elif is_module(inner):
                 self._modules[alias.asname or alias.name] = inner
 
@@ -176,12 +171,12 @@ class _Scope:
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
                 for alias in node.names:
-                    if _is_pydrake(alias.name) and _inner(alias.name):
-                        yield node.lineno, "", _inner(alias.name)
+                    if _is_pydrake(alias.name) and inner(alias.name):
+                        yield node.lineno, "", inner(alias.name)
             elif isinstance(node, ast.ImportFrom) and not node.level and _is_pydrake(node.module or ""):
                 for alias in node.names:
                     if alias.name != "*":
-                        yield node.lineno, _inner(node.module or ""), alias.name
+                        yield node.lineno, inner(node.module or ""), alias.name
             elif isinstance(node, ast.Attribute):
                 yield from self._attribute(node)
             elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):

@@ -207,6 +207,16 @@ def test_rational_functions_follow_the_operations(rng: np.random.Generator) -> N
         RationalFunction(Polynomial(a), Polynomial(a * x, [x]))
 
 
+def test_a_rational_function_shares_no_polynomial_with_others() -> None:
+    p = Polynomial(x * y + 2, [x, y])
+    f = RationalFunction(p)
+    g = -f
+    f.SetIndeterminates(sym.Variables([x]))
+    f.numerator().AddProduct(3.0, Monomial(x))
+    assert p.indeterminates() == g.numerator().indeterminates() == sym.Variables([x, y])
+    assert f.numerator().EqualTo(Polynomial(x * y + 2, [x]))
+
+
 def test_sines_and_cosines_become_rational_functions() -> None:
     s, c, t = (sym.Variable(name) for name in ("s", "c", "t"))
     f = sym.SubstituteStereographicProjection(Polynomial(2 * s * c**2 * x + s - y), [sym.SinCos(s, c)], [t])

@@ -63,6 +63,13 @@ def test_bound_variables_are_not_free() -> None:
         formula.Evaluate({y: 1.0})
 
 
+def test_of_what_is_taken_apart_bound_variables_are_variables_again() -> None:
+    _, (variables, inside) = sym.forall(sym.Variables([x]), x > y).Unapply()
+    assert variables == sym.Variables([x]) and inside.EqualTo(x > y)
+    _, (left, _) = inside.Unapply()
+    assert left.get_kind() == sym.ExpressionKind.Var
+
+
 def test_functions_of_which_only_the_name_is_known() -> None:
     f = sym.uninterpreted_function("f", [x, y + 1])
     assert str(f.Substitute(y, Expression(z))) == "f(x, (1 + z))" and f.Differentiate(z).EqualTo(0.0)
@@ -123,6 +130,8 @@ def test_affine_and_quadratic_forms() -> None:
     places = {x.get_id(): 0, y.get_id(): 1}
     slopes, constant = sym.DecomposeAffineExpression(2 * x + 4, places)
     assert (slopes.tolist(), constant) == ([2.0, 0.0], 4.0)
+    slopes, constant = sym.DecomposeAffineExpression((z + 1) * (z + 1) - z * z - 2 * z, {})
+    assert (slopes.tolist(), constant) == ([], 1.0)
     Q, slope, constant = sym.DecomposeQuadraticPolynomial(sym.Polynomial(x**2 + 3 * x * y + 5 * y + 6), places)
     v = np.array([ENV[x], ENV[y]])
     assert 0.5 * v @ Q @ v + slope @ v + constant == pytest.approx((x**2 + 3 * x * y + 5 * y + 6).Evaluate(ENV))
