@@ -107,7 +107,10 @@ class _Numbers:
 
     def encode_row(self, values: Any, parts: list[bytes]) -> None:
         if isinstance(values, np.ndarray) and values.dtype.kind == self._dtype.kind:
-            parts.append(values.astype(self._dtype).tobytes())
+            sent = values.astype(self._dtype)
+            if self._dtype.kind == "i" and not np.array_equal(sent, values):
+                raise OverflowError(f"one of its elements is beyond the range of {self._dtype.name}")
+            parts.append(sent.tobytes())
         else:
             parts.append(struct.pack(f">{len(values)}{self._format}", *values))
 

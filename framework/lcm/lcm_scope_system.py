@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from merganser.framework.core.arguments import require_types
+from merganser.framework.core.arguments import checked_size, require_types
 from merganser.framework.core.context import Context
 from merganser.framework.core.diagram_builder import DiagramBuilder
 from merganser.framework.core.indices import PortDataType
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.ports import OutputPort
+from merganser.framework.core.scalar_conversion import SystemScalarConverter
 from merganser.framework.core.values import AbstractValue, Value
 from merganser.framework.lcm.drake_lcm import DrakeLcmInterface
 from merganser.framework.lcm.lcm_interface_system import LcmInterfaceSystem
 from merganser.framework.lcm.lcm_publisher_system import LcmPublisherSystem
+from merganser.framework.lcm.message import microseconds
 from merganser.framework.lcm.messages.signals import lcmt_scope
-from merganser.framework.primitives._arguments import checked_size
 
 __all__ = ["LcmScopeSystem"]
 
@@ -35,7 +36,7 @@ class LcmScopeSystem(LeafSystem):
     """
 
     def __init__(self, size: int) -> None:
-        super().__init__()
+        super().__init__(converter=SystemScalarConverter())
         self._signal = self.DeclareVectorInputPort("input", checked_size(size, "LcmScopeSystem: size"))
         self.DeclareAbstractOutputPort("output", lambda: Value(lcmt_scope()), self._calc_message)
 
@@ -75,7 +76,7 @@ class LcmScopeSystem(LeafSystem):
 
     def _calc_message(self, context: Context, output: AbstractValue) -> None:
         message = lcmt_scope()
-        message.utime = int(1e6 * context.get_time())
+        message.utime = microseconds(context.get_time())
         message.value = self._signal.Eval(context).tolist()
         message.size = len(message.value)
         output.set_value(message)

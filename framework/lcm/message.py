@@ -10,7 +10,7 @@ from merganser.framework.core.plain_values import declare_plain
 from merganser.framework.lcm.codec import Codec, Reader, StructCodec, primitive_codec
 from merganser.framework.lcm.definitions import FieldDefinition, StructDefinition, fingerprint, parse_structs
 
-__all__ = ["Message", "define_messages"]
+__all__ = ["Message", "define_messages", "microseconds"]
 
 _FINGERPRINT = struct.Struct(">Q")
 
@@ -126,6 +126,11 @@ def define_messages(module: str, text: str, *known: type[Message], package: str 
         types[definition.name] = message
         made.append(message)
     return made
+
+
+def microseconds(time: float) -> int:
+    """A time [s] as messages have it."""
+    return int(1e6 * time)
 
 
 def _make_type(module: str, definition: StructDefinition, types: dict[str, type[Message]]) -> type[Message]:

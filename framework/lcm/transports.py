@@ -47,9 +47,9 @@ class MemoryTransport:
     """
 
     def __init__(self) -> None:
-        self.bell: Bell | None = Bell()
+        self.bell = Bell()
         self._waiting: collections.deque[tuple[str, bytes]] = collections.deque()
-        self._subscriptions: list[Subscription] = []
+        self._subscriptions: dict[Subscription, None] = {}
         self._has_come = threading.Condition()
 
     def publish(self, channel: str, data: bytes) -> None:
@@ -58,16 +58,15 @@ class MemoryTransport:
             with self._has_come:
                 self._waiting.append((channel, data))
                 self._has_come.notify_all()
-            assert self.bell is not None
             self.bell.ring()
 
     def subscribe(self, subscription: Subscription) -> None:
         """From now on the handler gets messages."""
-        self._subscriptions = [*self._subscriptions, subscription]
+        self._subscriptions[subscription] = None
 
     def unsubscribe(self, subscription: Subscription) -> None:
         """From now on the handler gets no messages; nothing happens if it got none before."""
-        self._subscriptions = [each for each in self._subscriptions if each is not subscription]
+        self._subscriptions.pop(subscription, None)
 
     def has_waiting(self) -> bool:
         """Whether a message waits to be handled."""
@@ -85,7 +84,7 @@ class MemoryTransport:
             if not self._waiting:
                 return False
             channel, data = self._waiting.popleft()
-        for each in self._subscriptions:
+        for each in list(self._subscriptions):
             if each.pattern.fullmatch(channel):
                 each.handler(channel, data)
         return True

@@ -7,6 +7,7 @@ from typing import Any, overload
 
 from merganser.framework import Context, InputPort, LeafSystem, OutputPort, Value, kUseDefaultName
 from merganser.framework.core.values import AbstractValue
+from merganser.framework.lcm.message import microseconds
 from merganser.framework.lcm.messages.perception import lcmt_image_array
 from merganser.geometry.images import Image, PixelType
 from merganser.geometry.images.pixel_types import PixelTypeTemplate
@@ -91,7 +92,7 @@ class ImageToLcmImageArrayT(LeafSystem):
 
     def _calc_message(self, context: Context, output: AbstractValue) -> None:
         message = lcmt_image_array()
-        message.header.utime = utime = int(1e6 * context.get_time())
+        message.header.utime = utime = microseconds(context.get_time())
         ports = [self.get_input_port(i) for i in range(self.num_input_ports())]
         message.images = [
             image_message(port.Eval(context), port.get_name(), utime, self._is_compressed) for port in ports

@@ -12,16 +12,17 @@ from merganser.framework import Context, DiagramBuilder, InputPort, LeafSystem, 
 from merganser.framework.core.scalars import cast_array
 from merganser.framework.core.templates import SystemTemplate
 from merganser.framework.lcm.drake_lcm import DrakeLcm, DrakeLcmInterface, interface_of
-from merganser.framework.lcm.messages.viewers import lcmt_viewer_link_data
+from merganser.framework.lcm.messages.viewers import lcmt_viewer_draw, lcmt_viewer_link_data
 from merganser.geometry.geometry_version import GeometryVersion
 from merganser.geometry.ids import FrameId
 from merganser.geometry.pose_layout import PoseLayout
 from merganser.geometry.query_object import QueryObject
 from merganser.geometry.roles import Role
 from merganser.geometry.scene_graph import SceneGraph
+from merganser.geometry.visualizers.adding import add_visualizer, query_output_port
 from merganser.geometry.visualizers.params import DrakeVisualizerParams
 from merganser.geometry.visualizers.scalar_templates import float_and_derivatives
-from merganser.geometry.visualizers.viewer_messages import draw_message, load_message, moving_frames
+from merganser.geometry.visualizers.viewer_messages import draw_message, load_message, moving_frames, set_poses
 
 __all__ = ["DrakeVisualizer", "DrakeVisualizer_"]
 
@@ -56,6 +57,7 @@ class DrakeVisualizer(LeafSystem):
         self._lcm: DrakeLcm = interface_of(lcm, "DrakeVisualizer")
         self._version: GeometryVersion | None = None  # of what was sent last
         self._frames: list[FrameId] = []
+        self._message = lcmt_viewer_draw()
         self._layout: PoseLayout | None = None
         self._rows = np.zeros(0, dtype=np.intp)
         self._port = self.DeclareAbstractInputPort("query_object", Value(QueryObject()))
@@ -112,20 +114,9 @@ class DrakeVisualizer(LeafSystem):
             TypeError: an argument has another type.
             RuntimeError, ImportError: as of DrakeVisualizer.
         """
-        given = scene_graph if query_object_port is None else query_object_port
-        port = given.get_query_output_port() if isinstance(given, SceneGraph) else given
-        if not isinstance(builder, DiagramBuilder) or not isinstance(port, OutputPort):
-            raise TypeError(
-                "DrakeVisualizer.AddToBuilder() takes a DiagramBuilder, and a SceneGraph or an output port with a "
-                f"QueryObject; given {builder!r} and {given!r}."
-            )
+        port = query_output_port("DrakeVisualizer", builder, scene_graph, query_object_port)
         visualizer = DrakeVisualizer(lcm, params)
-        name = f"drake_visualizer({_SUFFIXES[visualizer._params.role][1:].lower()})"
-        if builder.HasSubsystemNamed(name):
-            builder.AddSystem(visualizer)
-        else:
-            builder.AddNamedSystem(name, visualizer)
-        builder.Connect(port, visualizer.query_object_input_port())
+        add_visualizer(builder, visualizer, f"drake_visualizer({_SUFFIXES[visualizer._params.role][1:].lower()})", port)
         return visualizer
 
     @staticmethod
@@ -159,9 +150,10 @@ class DrakeVisualizer(LeafSystem):
             self._frames = moving_frames(inspector, self._params.role)
             load = load_message(inspector, self._params, self._frames)
             self._lcm.Publish(f"DRAKE_VIEWER_LOAD_ROBOT{suffix}", load.encode(), time)
+            self._message = draw_message(inspector, self._frames)
             self._version, self._layout = copy.copy(version), None
-        draw = draw_message(inspector, self._frames, self._poses(query), time)
-        self._lcm.Publish(f"DRAKE_VIEWER_DRAW{suffix}", draw.encode(), time)
+        set_poses(self._message, self._poses(query), time)
+        self._lcm.Publish(f"DRAKE_VIEWER_DRAW{suffix}", self._message.encode(), time)
         deformable = lcmt_viewer_link_data()
         deformable.name = "deformable_geometries"
         self._lcm.Publish(f"DRAKE_VIEWER_DEFORMABLE{suffix}", deformable.encode(), time)

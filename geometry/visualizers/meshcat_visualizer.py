@@ -11,6 +11,7 @@ from merganser.framework.core.scalars import cast_array
 from merganser.geometry.query_object import QueryObject
 from merganser.geometry.roles import Role
 from merganser.geometry.scene_graph import SceneGraph
+from merganser.geometry.visualizers.adding import add_visualizer, query_output_port
 from merganser.geometry.visualizers.animation import MeshcatAnimation
 from merganser.geometry.visualizers.drawing_events import declare_drawing
 from merganser.geometry.visualizers.meshcat import Meshcat
@@ -103,20 +104,9 @@ class MeshcatVisualizer(LeafSystem):
             TypeError: an argument has another type.
             RuntimeError: as of MeshcatVisualizer.
         """
-        given = scene_graph if query_object_port is None else query_object_port
-        port = given.get_query_output_port() if isinstance(given, SceneGraph) else given
-        if not isinstance(builder, DiagramBuilder) or not isinstance(port, OutputPort):
-            raise TypeError(
-                "MeshcatVisualizer.AddToBuilder() takes a DiagramBuilder, a SceneGraph or an output port with a "
-                f"QueryObject, and a Meshcat; given {builder!r}, {given!r} and {meshcat!r}."
-            )
+        port = query_output_port("MeshcatVisualizer", builder, scene_graph, query_object_port)
         visualizer = MeshcatVisualizer(meshcat, params)
-        name = f"meshcat_visualizer({visualizer._params.prefix})"
-        if builder.HasSubsystemNamed(name):
-            builder.AddSystem(visualizer)
-        else:
-            builder.AddNamedSystem(name, visualizer)
-        builder.Connect(port, visualizer.query_object_input_port())
+        add_visualizer(builder, visualizer, f"meshcat_visualizer({visualizer._params.prefix})", port)
         return visualizer
 
     def query_object_input_port(self) -> InputPort:

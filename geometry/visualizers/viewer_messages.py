@@ -27,7 +27,7 @@ from merganser.geometry.roles import Role
 from merganser.geometry.shapes import Box, Capsule, Convex, Cylinder, Ellipsoid, HalfSpace, Mesh, Shape, Sphere
 from merganser.geometry.visualizers.params import DrakeVisualizerParams
 
-__all__ = ["draw_message", "load_message", "moving_frames"]
+__all__ = ["draw_message", "load_message", "moving_frames", "set_poses"]
 
 Array = NDArray[Any]
 
@@ -59,26 +59,26 @@ def load_message(
     return message
 
 
-def draw_message(inspector: SceneGraphInspector, frames: Sequence[FrameId], X_WF: Array, time: float) -> Any:
-    """Says where the frames are.
-
-    Args:
-        inspector: knows their names.
-        frames: the frames F.
-        X_WF: their poses, shape [n, 4, 4].
-        time: of now [s].
-
-    Returns:
-        An lcmt_viewer_draw.
-    """
+def draw_message(inspector: SceneGraphInspector, frames: Sequence[FrameId]) -> lcmt_viewer_draw:
+    """Names the frames; `set_poses` then says where they are."""
     message = lcmt_viewer_draw()
-    message.timestamp = int(1000.0 * time)
     message.num_links = len(frames)
     message.link_name = [_name(inspector, frame_id) for frame_id in frames]
     message.robot_num = [inspector.GetFrameGroup(frame_id) for frame_id in frames]
+    return message
+
+
+def set_poses(message: lcmt_viewer_draw, X_WF: Array, time: float) -> None:
+    """Says where the frames of a message are.
+
+    Args:
+        message: as `draw_message` returns it.
+        X_WF: poses of its frames F, shape [n, 4, 4].
+        time: of now [s].
+    """
+    message.timestamp = int(1000.0 * time)
     message.position = X_WF[:, :3, 3]
     message.quaternion = _quaternions(X_WF[:, :3, :3])
-    return message
 
 
 def _quaternions(R: Array) -> Array:
@@ -182,11 +182,8 @@ def _memory_file(file: MemoryFile) -> dict[str, str]:
 def _color(inspector: SceneGraphInspector, params: DrakeVisualizerParams, geometry_id: GeometryId) -> Rgba:
     """That of the role, or else of the illustration, or else the usual one."""
     color = params.default_color
-    for properties in (inspector.GetIllustrationProperties(geometry_id), _of_role(inspector, geometry_id, params.role)):
+    for role in (Role.kIllustration, params.role):
+        properties = inspector.GetProperties(geometry_id, role)
         if properties is not None:
             color = properties.GetPropertyOrDefault("phong", "diffuse", color)
     return color
-
-
-def _of_role(inspector: SceneGraphInspector, geometry_id: GeometryId, role: Role) -> Any:
-    return inspector.GetProperties(geometry_id, role)

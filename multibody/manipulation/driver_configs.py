@@ -25,6 +25,7 @@ from merganser.multibody.plant import MultibodyPlant
 
 __all__ = ["ApplyDriverConfig", "ApplyDriverConfigs", "ZeroForceDriver"]
 
+
 @settings
 @dataclasses.dataclass(kw_only=True, eq=False)
 class ZeroForceDriver:

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from merganser.framework import BasicVector, Context, InputPort, OutputPort
-from merganser.framework.core.inside import declare_vector_entry
-from merganser.framework.core.native_function import native
+from merganser.framework.lcm.message import microseconds
 from merganser.framework.lcm.messages.manipulators import lcmt_iiwa_command, lcmt_iiwa_status
 from merganser.multibody.manipulation.iiwa import (
     IiwaControlMode,
@@ -17,38 +13,13 @@ from merganser.multibody.manipulation.iiwa import (
     position_enabled,
     torque_enabled,
 )
-from merganser.multibody.manipulation.joint_messages import (
-    InitialPosition,
-    JointMessageReceiver,
-    JointMessageSender,
-    microseconds,
-    vector_of,
-)
+from merganser.multibody.manipulation.joint_commands import JointCommandReceiver, JointCommandSender
+from merganser.multibody.manipulation.joint_status import JointStatusReceiver, JointStatusSender
 
 __all__ = ["IiwaCommandReceiver", "IiwaCommandSender", "IiwaStatusReceiver", "IiwaStatusSender"]
 
-Array = NDArray[Any]
 
-
-@native
-def keep_position(flag: Array, q_kept: Array, q_measured: Array, next_xd0: Array, next_xd1: Array) -> None:
-    """Positions are kept as they are in the first step."""
-    next_xd0[0] = 1.0
-    for i in range(q_kept.shape[0]):
-        next_xd1[i] = q_kept[i] if flag[0] == 1.0 else q_measured[i]
-
-
-@native
-def position(command: Array, flag: Array, q_kept: Array, q_measured: Array, q: Array) -> None:
-    """q = those of a command that has come, or else those that are kept, or else those that are measured."""
-    for i in range(q.shape[0]):
-        if command[0] == 1.0:
-            q[i] = command[1 + i]
-        else:
-            q[i] = q_kept[i] if flag[0] == 1.0 else q_measured[i]
-
-
-class IiwaCommandReceiver(JointMessageReceiver):
+class IiwaCommandReceiver(JointCommandReceiver):
     """Gives the commands in an lcmt_iiwa_command.
 
     Until a command has come, positions are those at `position_measured`, or zero if it is not connected; a simulation
@@ -75,44 +46,19 @@ class IiwaCommandReceiver(JointMessageReceiver):
         control_mode: IiwaControlMode = IiwaControlMode.kPositionAndTorque,
     ) -> None:
         super().__init__(lcmt_iiwa_command, num_joints)
-        self._initial = InitialPosition(self, self._num_joints, is_kept=True, has_default=True)
+        wires = self._declare_state(is_optional=True)
         if position_enabled(control_mode):
-            wires = self._initial.wires
-            model = BasicVector(np.zeros(1 + self._num_joints))
-            command = declare_vector_entry(self, "command", model, self._calc_command, {self._message.ticket()})
-            self.DeclarePerStepDiscreteUpdateEvent(keep_position.given(**wires))
-            self.DeclareVectorOutputPort("position", self._num_joints, position.given(command=command, **wires))
+            self._declare_position(wires, "num_joints")
         if torque_enabled(control_mode):
             self.DeclareVectorOutputPort("torque", self._num_joints, self._calc_torque)
         self.DeclareVectorOutputPort("time", 1, self._calc_time)
-
-    def get_message_input_port(self) -> InputPort:
-        """Returns the port that takes the message."""
-        return self._message
-
-    def get_position_measured_input_port(self) -> InputPort:
-        """Returns the port that takes the measured positions."""
-        return self._initial.port()
-
-    def get_commanded_position_output_port(self) -> OutputPort:
-        """Returns the port that gives the positions."""
-        return self._port("position")
-
-    def get_commanded_torque_output_port(self) -> OutputPort:
-        """Returns the port that gives the torques."""
-        return self._port("torque")
 
     def get_time_output_port(self) -> OutputPort:
         """Returns the port that gives the time of the message."""
         return self._port("time")
 
-    def _calc_command(self, context: Context, output: BasicVector) -> None:
-        """Whether a message has come, and its positions."""
-        message = self._message.Eval(context)
-        if message.utime == message.num_joints == message.num_torques == 0:
-            output.SetZero()
-        else:
-            output.SetFromVector([1.0, *self._vector_of(message, "joint_position", "num_joints")])
+    def _has_come(self, message: Any) -> bool:
+        return not message.utime == message.num_joints == message.num_torques == 0
 
     def _calc_torque(self, context: Context, output: BasicVector) -> None:
         message = self._message.Eval(context)
@@ -121,14 +67,11 @@ class IiwaCommandReceiver(JointMessageReceiver):
         else:
             output.SetFromVector(self._vector_of(message, "joint_torque", "num_torques"))
 
-    def _vector_of(self, message: Any, member: str, length: str) -> Any:
-        return vector_of(message, member, length, self._num_joints, "IiwaCommandReceiver")
-
     def _calc_time(self, context: Context, output: BasicVector) -> None:
         output.SetFromVector([self._message.Eval(context).utime / 1e6])
 
 
-class IiwaCommandSender(JointMessageSender):
+class IiwaCommandSender(JointCommandSender):
     """Gives commands as an lcmt_iiwa_command.
 
     Ports:
@@ -155,14 +98,6 @@ class IiwaCommandSender(JointMessageSender):
         )
         self._time = self.DeclareVectorInputPort("time", 1)
 
-    def get_position_input_port(self) -> InputPort:
-        """Returns the port that takes positions."""
-        return self._port("position")
-
-    def get_torque_input_port(self) -> InputPort:
-        """Returns the port that takes torques."""
-        return self._port("torque")
-
     def get_time_input_port(self) -> InputPort:
         """Returns the port that takes the time of the message."""
         return self._time
@@ -177,7 +112,7 @@ class IiwaCommandSender(JointMessageSender):
         message.num_joints, message.num_torques = len(message.joint_position), len(message.joint_torque)
 
 
-class IiwaStatusReceiver(JointMessageReceiver):
+class IiwaStatusReceiver(JointStatusReceiver):
     """Gives what an lcmt_iiwa_status says; zeros until one has come.
 
     Ports:
@@ -211,36 +146,16 @@ class IiwaStatusReceiver(JointMessageReceiver):
         """Returns the port that gives the time of the message."""
         return self._port("time_measured")
 
-    def get_position_commanded_output_port(self) -> OutputPort:
-        """Returns the port that gives commanded positions."""
-        return self._port("position_commanded")
-
-    def get_position_measured_output_port(self) -> OutputPort:
-        """Returns the port that gives measured positions."""
-        return self._port("position_measured")
-
     def get_velocity_estimated_output_port(self) -> OutputPort:
         """Returns the port that gives estimated velocities."""
         return self._port("velocity_estimated")
-
-    def get_torque_commanded_output_port(self) -> OutputPort:
-        """Returns the port that gives commanded torques."""
-        return self._port("torque_commanded")
-
-    def get_torque_measured_output_port(self) -> OutputPort:
-        """Returns the port that gives measured torques."""
-        return self._port("torque_measured")
-
-    def get_torque_external_output_port(self) -> OutputPort:
-        """Returns the port that gives external torques."""
-        return self._port("torque_external")
 
     def _calc_time(self, context: Context, output: BasicVector) -> None:
         message = self._message.Eval(context)
         output.SetFromVector([message.utime / 1e6 if message.num_joints else 0.0])
 
 
-class IiwaStatusSender(JointMessageSender):
+class IiwaStatusSender(JointStatusSender):
     """Gives the status of an arm as an lcmt_iiwa_status.
 
     Ports:
@@ -266,29 +181,9 @@ class IiwaStatusSender(JointMessageSender):
         """Returns the port that takes the time of the message."""
         return self._time
 
-    def get_position_commanded_input_port(self) -> InputPort:
-        """Returns the port that takes commanded positions."""
-        return self._port("position_commanded")
-
-    def get_position_measured_input_port(self) -> InputPort:
-        """Returns the port that takes measured positions."""
-        return self._port("position_measured")
-
     def get_velocity_estimated_input_port(self) -> InputPort:
         """Returns the port that takes estimated velocities."""
         return self._port("velocity_estimated")
-
-    def get_torque_commanded_input_port(self) -> InputPort:
-        """Returns the port that takes commanded torques."""
-        return self._port("torque_commanded")
-
-    def get_torque_measured_input_port(self) -> InputPort:
-        """Returns the port that takes measured torques."""
-        return self._port("torque_measured")
-
-    def get_torque_external_input_port(self) -> InputPort:
-        """Returns the port that takes external torques."""
-        return self._port("torque_external")
 
     def _fill(self, context: Context, message: Any) -> None:
         message.utime = _time(self._time, context)
@@ -305,5 +200,3 @@ class IiwaStatusSender(JointMessageSender):
 def _time(port: InputPort, context: Context) -> int:
     """What is at a port of times [s], or if it is open the time of the context, in us."""
     return microseconds(port.Eval(context)[0] if port.HasValue(context) else context.get_time())
-
-

@@ -7,14 +7,11 @@ import operator
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from merganser.framework import BasicVector, Context, InputPort, LeafSystem, OutputPort, Value
-from merganser.framework.core.native_wires import InputOr
 from merganser.framework.core.scalar_conversion import SystemScalarConverter
 from merganser.framework.core.values import AbstractValue
 
-__all__ = ["InitialPosition", "JointMessageReceiver", "JointMessageSender", "microseconds", "vector_of"]
+__all__ = ["JointMessageReceiver", "JointMessageSender", "vector_of"]
 
 
 def vector_of(message: Any, member: str, length: str, num_joints: int, where: str) -> Any:
@@ -34,11 +31,6 @@ def vector_of(message: Any, member: str, length: str, num_joints: int, where: st
     if found != num_joints or len(values) != num_joints:
         raise RuntimeError(f"{where} expected {length} = {num_joints}, but received {found}.")
     return values
-
-
-def microseconds(time: float) -> int:
-    """A time [s] as messages have it."""
-    return int(1e6 * time)
 
 
 class _JointMessages(LeafSystem):
@@ -127,50 +119,3 @@ class JointMessageReceiver(_JointMessages):
         if not self.HasOutputPort(name):
             raise RuntimeError(f"{type(self).__name__}: there is no port '{name}' in this control mode.")
         return self.GetOutputPort(name)
-
-
-class InitialPosition:
-    """The positions that a receiver of commands gives until the first command has come.
-
-    At first, and without events, that is what is at the port `position_measured`. In a simulation what is there in the
-    first step is kept in the state.
-
-    Args:
-        system: declares the port, and two groups of discrete state: whether positions are kept, and the positions.
-        num_joints: number of positions.
-        is_kept: whether they are ever kept, and there is such state.
-        has_default: whether the port may be left open, and positions are zero then.
-
-    Attributes:
-        wires: what native functions read: whether positions are kept, `flag`, those, `q_kept`, and `q_measured`.
-    """
-
-    def __init__(self, system: LeafSystem, num_joints: int, is_kept: bool, has_default: bool) -> None:
-        self._measured = system.DeclareVectorInputPort("position_measured", num_joints)
-        self._num_joints, self._has_default, self._is_kept = num_joints, has_default, is_kept
-        if is_kept:
-            flag, positions = system.DeclareDiscreteState(1), system.DeclareDiscreteState(num_joints)
-            measured: Any = InputOr(self._measured, np.zeros(num_joints)) if has_default else self._measured
-            self.wires = {"flag": flag, "q_kept": positions, "q_measured": measured}
-
-    def port(self) -> InputPort:
-        """The port of measured positions."""
-        return self._measured
-
-    def value(self, context: Context) -> Any:
-        """The positions, shape [num_joints]."""
-        if self._is_kept and context.get_discrete_state(0).get_value()[0]:
-            return context.get_discrete_state(1).get_value()
-        if self._has_default and not self._measured.HasValue(context):
-            return [0.0] * self._num_joints
-        return self._measured.Eval(context)
-
-    def keep(self, context: Context, values: Any) -> None:
-        """Keeps the positions, in DiscreteValues of the context or others."""
-        positions = self.value(context)
-        values.get_mutable_vector(0).SetFromVector([1.0])
-        values.get_mutable_vector(1).SetFromVector(positions)
-
-    def is_kept(self, context: Context) -> bool:
-        """Whether positions are kept."""
-        return bool(context.get_discrete_state(0).get_value()[0])

@@ -35,7 +35,7 @@ def ApplyNamedPositionsAsDefaults(input: Mapping[str, Mapping[str, ArrayLike]], 
             joint, q = plant.GetJointByName(joint_name, instance), np.array(positions, float).ravel()
             if q.size != joint.num_positions():
                 raise RuntimeError(
-                    f"ApplyNamedPositionsAsDefaults: joint '{instance_name}::{joint_name}' has "
+                    f"{where}: joint '{instance_name}::{joint_name}' has "
                     f"{joint.num_positions()} positions; got {q.size}."
                 )
             found.append((joint, q))

@@ -7,15 +7,10 @@ import operator
 from typing import Any
 
 from merganser.framework import BasicVector, Context, InputPort, OutputPort
-from merganser.framework.core.events import DID_NOTHING, EventStatus
+from merganser.framework.lcm.message import microseconds
 from merganser.framework.lcm.messages.manipulators import lcmt_panda_command, lcmt_panda_status
-from merganser.multibody.manipulation.joint_messages import (
-    InitialPosition,
-    JointMessageReceiver,
-    JointMessageSender,
-    microseconds,
-    vector_of,
-)
+from merganser.multibody.manipulation.joint_commands import JointCommandReceiver, JointCommandSender
+from merganser.multibody.manipulation.joint_status import JointStatusReceiver, JointStatusSender
 from merganser.multibody.manipulation.panda import PandaControlMode, kPandaArmNumJoints
 
 __all__ = [
@@ -32,7 +27,7 @@ _QUANTITIES = {
 }
 
 
-class PandaCommandReceiver(JointMessageReceiver):
+class PandaCommandReceiver(JointCommandReceiver):
     """Gives the commands in an lcmt_panda_command.
 
     Until a command has come, positions are those at `position_measured`, of which a simulation keeps those of its
@@ -55,32 +50,15 @@ class PandaCommandReceiver(JointMessageReceiver):
     def __init__(self, num_joints: int, control_mode: int) -> None:
         super().__init__(lcmt_panda_command, num_joints)
         quantities = _quantities(control_mode)
-        has_position = "position" in quantities
-        self._initial = InitialPosition(self, self._num_joints, is_kept=has_position, has_default=False)
-        if has_position:
-            self.DeclarePerStepDiscreteUpdateEvent(self._keep_position)
         for name in quantities:
-            self.DeclareVectorOutputPort(name, self._num_joints, functools.partial(self._calc, name))
-
-    def get_message_input_port(self) -> InputPort:
-        """Returns the port that takes the message."""
-        return self._message
-
-    def get_position_measured_input_port(self) -> InputPort:
-        """Returns the port that takes the measured positions."""
-        return self._initial.port()
-
-    def get_commanded_position_output_port(self) -> OutputPort:
-        """Returns the port that gives the positions."""
-        return self._port("position")
+            if name == "position":
+                self._declare_position(self._declare_state(is_optional=False), "num_joint_position")
+            else:
+                self.DeclareVectorOutputPort(name, self._num_joints, functools.partial(self._calc, name))
 
     def get_commanded_velocity_output_port(self) -> OutputPort:
         """Returns the port that gives the velocities."""
         return self._port("velocity")
-
-    def get_commanded_torque_output_port(self) -> OutputPort:
-        """Returns the port that gives the torques."""
-        return self._port("torque")
 
     def LatchInitialPosition(self, context: Context) -> None:
         """Keeps the measured positions in the state of a Context, as the first step of a simulation does.
@@ -90,29 +68,24 @@ class PandaCommandReceiver(JointMessageReceiver):
         """
         self._port("position")
         self.ValidateContext(context)
-        self._initial.keep(context, context.get_mutable_discrete_state())
+        positions = self._measured.Eval(context)
+        context.SetDiscreteState(0, [1.0])
+        context.SetDiscreteState(1, positions)
 
-    def _keep_position(self, context: Context, values: Any) -> EventStatus | None:
-        if self._initial.is_kept(context):
-            return DID_NOTHING
-        self._initial.keep(context, values)
-        return None
+    def _has_come(self, message: Any) -> bool:
+        lengths = (message.num_joint_position, message.num_joint_velocity, message.num_joint_torque)
+        return bool(message.utime or message.control_mode_expected or any(lengths))
 
     def _calc(self, name: str, context: Context, output: BasicVector) -> None:
+        """Velocities or torques."""
         message = self._message.Eval(context)
-        lengths = (message.num_joint_position, message.num_joint_velocity, message.num_joint_torque)
-        has_come = message.utime or message.control_mode_expected or any(lengths)
-        if has_come:
-            where = "PandaCommandReceiver"
-            values = vector_of(message, f"joint_{name}", f"num_joint_{name}", self._num_joints, where)
-            output.SetFromVector(values)
-        elif name == "position":
-            output.SetFromVector(self._initial.value(context))
+        if self._has_come(message):
+            output.SetFromVector(self._vector_of(message, f"joint_{name}", f"num_joint_{name}"))
         else:
             output.SetZero()
 
 
-class PandaCommandSender(JointMessageSender):
+class PandaCommandSender(JointCommandSender):
     """Gives commands as an lcmt_panda_command.
 
     Ports:
@@ -132,17 +105,9 @@ class PandaCommandSender(JointMessageSender):
         self._quantities, self._mode = _quantities(control_mode), operator.index(control_mode)
         self._declare_vectors(*self._quantities)
 
-    def get_position_input_port(self) -> InputPort:
-        """Returns the port that takes positions."""
-        return self._port("position")
-
     def get_velocity_input_port(self) -> InputPort:
         """Returns the port that takes velocities."""
         return self._port("velocity")
-
-    def get_torque_input_port(self) -> InputPort:
-        """Returns the port that takes torques."""
-        return self._port("torque")
 
     def _fill(self, context: Context, message: Any) -> None:
         message.utime = microseconds(context.get_time())
@@ -152,7 +117,7 @@ class PandaCommandSender(JointMessageSender):
             setattr(message, f"num_joint_{name}", self._num_joints)
 
 
-class PandaStatusReceiver(JointMessageReceiver):
+class PandaStatusReceiver(JointStatusReceiver):
     """Gives what an lcmt_panda_status says; zeros until one has come.
 
     Ports:
@@ -172,14 +137,6 @@ class PandaStatusReceiver(JointMessageReceiver):
         super().__init__(lcmt_panda_status, num_joints)
         self._declare_members(_STATUS)
 
-    def get_position_commanded_output_port(self) -> OutputPort:
-        """Returns the port that gives commanded positions."""
-        return self._port("position_commanded")
-
-    def get_position_measured_output_port(self) -> OutputPort:
-        """Returns the port that gives measured positions."""
-        return self._port("position_measured")
-
     def get_velocity_commanded_output_port(self) -> OutputPort:
         """Returns the port that gives commanded velocities."""
         return self._port("velocity_commanded")
@@ -192,20 +149,8 @@ class PandaStatusReceiver(JointMessageReceiver):
         """Returns the port that gives commanded accelerations."""
         return self._port("acceleration_commanded")
 
-    def get_torque_commanded_output_port(self) -> OutputPort:
-        """Returns the port that gives commanded torques."""
-        return self._port("torque_commanded")
 
-    def get_torque_measured_output_port(self) -> OutputPort:
-        """Returns the port that gives measured torques."""
-        return self._port("torque_measured")
-
-    def get_torque_external_output_port(self) -> OutputPort:
-        """Returns the port that gives external torques."""
-        return self._port("torque_external")
-
-
-class PandaStatusSender(JointMessageSender):
+class PandaStatusSender(JointStatusSender):
     """Gives the status of an arm as an lcmt_panda_status.
 
     Ports:
@@ -223,14 +168,6 @@ class PandaStatusSender(JointMessageSender):
         super().__init__(lcmt_panda_status, num_joints)
         self._declare_vectors(*_STATUS)
 
-    def get_position_commanded_input_port(self) -> InputPort:
-        """Returns the port that takes commanded positions."""
-        return self._port("position_commanded")
-
-    def get_position_measured_input_port(self) -> InputPort:
-        """Returns the port that takes measured positions."""
-        return self._port("position_measured")
-
     def get_velocity_commanded_input_port(self) -> InputPort:
         """Returns the port that takes commanded velocities."""
         return self._port("velocity_commanded")
@@ -242,18 +179,6 @@ class PandaStatusSender(JointMessageSender):
     def get_acceleration_commanded_input_port(self) -> InputPort:
         """Returns the port that takes commanded accelerations."""
         return self._port("acceleration_commanded")
-
-    def get_torque_commanded_input_port(self) -> InputPort:
-        """Returns the port that takes commanded torques."""
-        return self._port("torque_commanded")
-
-    def get_torque_measured_input_port(self) -> InputPort:
-        """Returns the port that takes measured torques."""
-        return self._port("torque_measured")
-
-    def get_torque_external_input_port(self) -> InputPort:
-        """Returns the port that takes external torques."""
-        return self._port("torque_external")
 
     def _fill(self, context: Context, message: Any) -> None:
         message.utime = microseconds(context.get_time())

@@ -10,8 +10,8 @@ import math
 from merganser.framework import BasicVector, Context, InputPort, LeafSystem, OutputPort, Value, kUseDefaultName
 from merganser.framework.core.scalar_conversion import SystemScalarConverter
 from merganser.framework.core.values import AbstractValue
+from merganser.framework.lcm.message import microseconds
 from merganser.framework.lcm.messages.manipulators import lcmt_schunk_wsg_command, lcmt_schunk_wsg_status
-from merganser.multibody.manipulation.joint_messages import microseconds
 
 __all__ = [
     "SchunkWsgCommandReceiver",

@@ -13,6 +13,7 @@ from merganser.framework.core.scalars import cast_array
 from merganser.framework.core.values import AbstractValue
 from merganser.framework.lcm.drake_lcm import DrakeLcmInterface
 from merganser.framework.lcm.lcm_publisher_system import LcmPublisherSystem
+from merganser.framework.lcm.message import microseconds
 from merganser.framework.lcm.messages.signals import lcmt_point
 from merganser.framework.lcm.messages.viewers import (
     lcmt_contact_results_for_viz,
@@ -88,9 +89,7 @@ class ContactResultsToLcmSystem(LeafSystem):
             model = plant.GetModelInstanceName(body.model_instance())
             is_unique = plant.NumBodiesWithName(body.name()) == 1
             for geometry_id in geometry_ids:
-                self._sides[geometry_id] = _Side(
-                    name_of(geometry_id), body.name(), model, is_unique, len(geometry_ids)
-                )
+                self._sides[geometry_id] = _Side(name_of(geometry_id), body.name(), model, is_unique, len(geometry_ids))
 
     def get_contact_result_input_port(self) -> InputPort:
         """Returns the port that takes the contact results."""
@@ -103,7 +102,7 @@ class ContactResultsToLcmSystem(LeafSystem):
     def _calc_message(self, context: Context, output: AbstractValue) -> None:
         results: ContactResults = self._results.Eval(context)
         message = lcmt_contact_results_for_viz()
-        message.timestamp = int(1e6 * float(cast_array([context.get_time()], float)[0]))
+        message.timestamp = microseconds(float(cast_array([context.get_time()], float)[0]))
         message.num_point_pair_contacts = results.num_point_pair_contacts()
         message.point_pair_contact_info = [
             self._point_message(results.point_pair_contact_info(i), message.timestamp)

@@ -11,6 +11,7 @@ from merganser.multibody.visualization.params import VisualizationConfig
 
 __all__ = ["send_to_viewers"]
 
+
 def send_to_viewers(
     config: VisualizationConfig, builder: DiagramBuilder, bus: Any, plant: MultibodyPlant, scene_graph: SceneGraph
 ) -> None:

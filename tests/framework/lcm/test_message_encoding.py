@@ -16,6 +16,7 @@ from merganser.framework.lcm.definitions import parse_structs
 from merganser.framework.lcm.message import define_messages
 from merganser.framework.lcm.messages import (
     lcmt_drake_signal,
+    lcmt_hydroelastic_contact_surface_for_viz,
     lcmt_image,
     lcmt_image_array,
     lcmt_robot_plan,
@@ -115,6 +116,13 @@ def test_what_cannot_be_sent_is_named(changes: dict[str, Any], culprit: str) -> 
         setattr(message, name, value)
     with pytest.raises(ValueError, match=culprit):
         message.encode()
+
+
+def test_integers_of_an_array_that_are_too_large_are_refused() -> None:
+    surface = lcmt_hydroelastic_contact_surface_for_viz()
+    surface.poly_data, surface.poly_data_int_count = np.array([3, 0, 1, 1 << 32]), 4
+    with pytest.raises(ValueError, match=r"poly_data: one of its elements is beyond the range of int32"):
+        surface.encode()
 
 
 def test_members_that_a_message_does_not_have_cannot_be_set() -> None:

@@ -141,6 +141,8 @@ def test_the_first_position_may_be_kept_by_hand() -> None:
     arm.LatchInitialPosition(context)
     port.FixValue(context, [5.0, 6.0])
     assert arm.get_commanded_position_output_port().Eval(context).tolist() == [1.0, 2.0]
+    arm.LatchInitialPosition(context)
+    assert arm.get_commanded_position_output_port().Eval(context).tolist() == [5.0, 6.0]
 
 
 def test_a_status_goes_through_messages_between_two_diagrams() -> None:
