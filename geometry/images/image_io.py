@@ -45,15 +45,16 @@ _EXTENSIONS = {
     ".tif": ImageFileFormat.kTiff,
     ".tiff": ImageFileFormat.kTiff,
 }
-# What Pillow calls the pixels of a file, the class of the image, and the number in its channels.
+# What Pillow calls the pixels, the class of the image, and the number in its channels.
 _READ_AS: dict[str, tuple[type[AnyImage], PixelScalar]] = {
     "L": (ImageGrey8U, PixelScalar.k8U),
     "RGB": (ImageRgb8U, PixelScalar.k8U),
     "RGBA": (ImageRgba8U, PixelScalar.k8U),
     "I;16": (ImageDepth16U, PixelScalar.k16U),
+    "I;16B": (ImageDepth16U, PixelScalar.k16U),
     "F": (ImageDepth32F, PixelScalar.k32F),
 }
-_CONVERTED_TO = {"1": "L", "P": "RGB", "CMYK": "RGB", "YCbCr": "RGB", "LA": "RGBA", "PA": "RGBA", "I;16B": "I;16"}
+_CONVERTED_TO = {"1": "L", "P": "RGB", "CMYK": "RGB", "YCbCr": "RGB", "LA": "RGBA", "PA": "RGBA"}
 
 
 @settings
@@ -106,16 +107,16 @@ class ImageIo:
             RuntimeError: the file cannot be read, is no image, or one of other pixels or of another format.
         """
         name, opened = _open(*_source(*args, **kwargs))
-        mode = opened.mode
-        target = _CONVERTED_TO.get(mode, mode)
-        if mode == "P" and "transparency" in opened.info:
-            target = "RGBA"
-        if target not in _READ_AS:
-            raise RuntimeError(f"ImageIo.Load(): the pixels of '{name}' are of a kind that no Image has ('{mode}').")
-        try:
-            pixels = np.array(opened if target == mode else opened.convert(target))
-        except (OSError, ValueError, SyntaxError) as error:
-            raise RuntimeError(f"ImageIo.Load(): '{name}' could not be read: {error}") from error
+        with opened:
+            mode, target = opened.mode, _target_of(opened)
+            if target not in _READ_AS:
+                raise RuntimeError(
+                    f"ImageIo.Load(): the pixels of '{name}' are of a kind that no Image has ('{mode}')."
+                )
+            try:
+                pixels = np.array(opened if target == mode else opened.convert(target))
+            except (OSError, ValueError, SyntaxError) as error:
+                raise RuntimeError(f"ImageIo.Load(): '{name}' could not be read: {error}") from error
         image = _READ_AS[target][0]
         shape = (*pixels.shape[:2], image.Traits.kNumChannels)
         return image.from_pixels(pixels.astype(image.Traits.ChannelType, copy=False).reshape(shape))
@@ -135,7 +136,8 @@ class ImageIo:
             _, opened = _open(*_source(*args, **kwargs))
         except RuntimeError:
             return None
-        target = _CONVERTED_TO.get(opened.mode, opened.mode)
+        with opened:
+            target = _target_of(opened)
         if target not in _READ_AS:
             return None
         image, scalar = _READ_AS[target]
@@ -205,10 +207,20 @@ def _open(source: Any, format: ImageFileFormat | None) -> tuple[str, Any]:
         opened = pillow.open(io.BytesIO(source) if is_buffer else source, formats=formats)
     except FileNotFoundError:
         raise RuntimeError(f"ImageIo: there is no file '{name}'.") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, pillow.DecompressionBombError) as error:
         expected = " or ".join(formats)
         raise RuntimeError(f"ImageIo: '{name}' could not be read as {expected}: {error}") from error
     return name, opened
+
+
+def _target_of(opened: Any) -> str:
+    """What the pixels of a file are converted to: a mode of Pillow, among _READ_AS if there is an image for them."""
+    mode: str = opened.mode
+    if mode == "P" and "transparency" in opened.info:
+        return "RGBA"
+    if mode == "I" and opened.format == "PNG":  # as Pillow before 10.3 calls 16 bits
+        return "I;16"
+    return _CONVERTED_TO.get(mode, mode)
 
 
 def _format_of(path: Path) -> ImageFileFormat:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from merganser.framework import InputPort, LeafSystem, Value
+from merganser.framework import InputPort, InputPortIndex, LeafSystem, Value
 from merganser.geometry.images import ImageRgba8U
 
 __all__ = ["ConcatenateImages"]
@@ -25,6 +25,7 @@ class ConcatenateImages(LeafSystem):
         cols: number of images side by side.
 
     Raises:
+        TypeError: one of them is no integer, or there would be more ports than integers of 32 bits can number.
         ValueError: one of them is not positive.
     """
 
@@ -32,6 +33,10 @@ class ConcatenateImages(LeafSystem):
         super().__init__()
         if rows < 1 or cols < 1:
             raise ValueError(f"ConcatenateImages needs at least one row and one column; given {rows} and {cols}.")
+        try:
+            InputPortIndex(rows * cols - 1)
+        except TypeError as error:
+            raise TypeError(f"ConcatenateImages cannot have {rows} x {cols} input ports. {error}") from None
         self._shape = (rows, cols)
         for row in range(rows):
             for col in range(cols):

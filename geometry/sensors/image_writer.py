@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +86,7 @@ class ImageWriter(LeafSystem):
         port = self.DeclareAbstractInputPort(port_name, Value(Image[pixel_type]()))
         series = _Series(port, str(path), kind)
         self._series.append(series)
-        self.DeclarePeriodicPublishEvent(publish_period, start_time, lambda context: self._write(series, context))
+        self.DeclarePeriodicPublishEvent(publish_period, start_time, partial(self._write, series))
         return port
 
     def ResetAllImageCounts(self) -> None:

@@ -33,8 +33,8 @@ class RgbdSensor(ImagePorts, CameraSystem):
     Args:
         parent_id: the frame P to which the body is fixed.
         X_PB: pose of the body in P.
-        color_camera: camera for color and label images; or without it
-        depth_camera: camera for depth images, which takes color and label images, too.
+        color_camera: camera for color and label images; if it is left out, `depth_camera` takes these, too.
+        depth_camera: camera for depth images.
         show_window: whether these are to be shown on the screen; only without a color camera.
 
     Raises:

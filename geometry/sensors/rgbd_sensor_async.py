@@ -89,7 +89,7 @@ class RgbdSensorAsync(ImagePorts, CameraSystem):
         self._shown = self.DeclareAbstractState(Value(Sample({**first, "image_time": np.array([np.nan])})))
         ticket = {self.abstract_state_ticket(self._shown)}
         for name, value in first.items():
-            self.DeclareAbstractOutputPort(name, partial(Value, value), self._giver(name), ticket)
+            self.DeclareAbstractOutputPort(name, partial(Value, value), partial(self._give, name), ticket)
         self.DeclareVectorOutputPort("image_time", 1, self._give_time, ticket)
         self.DeclarePeriodicUnrestrictedUpdateEvent(1.0 / fps, capture_offset, self._capture)
         self.DeclarePeriodicUnrestrictedUpdateEvent(1.0 / fps, capture_offset + output_delay, self._show)
@@ -123,11 +123,8 @@ class RgbdSensorAsync(ImagePorts, CameraSystem):
         if job.future is not None:
             state.get_mutable_abstract_state(self._shown).set_value(job.future.result())
 
-    def _giver(self, name: str) -> Any:
-        def give(context: Any, output: Any) -> None:
-            output.set_value(context.get_abstract_state(self._shown).get_value().values[name])
-
-        return give
+    def _give(self, name: str, context: Any, output: Any) -> None:
+        output.set_value(context.get_abstract_state(self._shown).get_value().values[name])
 
     def _give_time(self, context: Any, output: Any) -> None:
         output.SetFromVector(context.get_abstract_state(self._shown).get_value().values["image_time"])
@@ -157,9 +154,9 @@ class _Job:
 
 
 def _finished_job(sample: Sample | None) -> _Job:
-    future: Future[Sample] = Future()
     if sample is None:
         return _Job()
+    future: Future[Sample] = Future()
     future.set_result(sample)
     return _Job(future)
 

@@ -89,7 +89,7 @@ class _Hold(LeafSystem):
                 self.DeclareVectorOutputPort(name, 1, self._give_time, ticket)
             else:
                 self.DeclareAbstractInputPort(name, Value(value))
-                self.DeclareAbstractOutputPort(name, partial(Value, value), self._giver(name), ticket)
+                self.DeclareAbstractOutputPort(name, partial(Value, value), partial(self._give, name), ticket)
         self.DeclarePeriodicUnrestrictedUpdateEvent(period, 0.0, self._take)
         self.DeclareForcedUnrestrictedUpdateEvent(self._take)
 
@@ -100,11 +100,8 @@ class _Hold(LeafSystem):
             values[port.get_name()] = port.Eval(context)
         state.get_mutable_abstract_state(0).set_value(Sample(values))
 
-    def _giver(self, name: str) -> Any:
-        def give(context: Any, output: Any) -> None:
-            output.set_value(context.get_abstract_state(0).get_value().values[name])
-
-        return give
+    def _give(self, name: str, context: Any, output: Any) -> None:
+        output.set_value(context.get_abstract_state(0).get_value().values[name])
 
     def _give_time(self, context: Any, output: Any) -> None:
         output.SetFromVector(context.get_abstract_state(0).get_value().values["image_time"])

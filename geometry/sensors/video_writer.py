@@ -33,6 +33,8 @@ __all__ = ["VideoWriter"]
 class VideoWriter(LeafSystem):
     """Collects color images in the course of a simulation; `Save()` finishes the video.
 
+    An image without pixels, as an RgbdSensorAsync gives before its first one, is left out.
+
     Ports:
         input `color_image`: ImageRgba8U.
 
@@ -139,7 +141,9 @@ class VideoWriter(LeafSystem):
         self._video.save()
 
     def _publish(self, context: Any) -> None:
-        self._video.add(self.get_input_port().Eval(context))
+        image = self.get_input_port().Eval(context)
+        if image.size():
+            self._video.add(image)
 
 
 def _source(builder: DiagramBuilder, sensor: Any, kind: str) -> Any:
@@ -166,12 +170,13 @@ class _PillowVideo:
                 f"VideoWriter with backend 'PIL' writes .gif, .webp and .apng files, and not '{filename}'. Use backend "
                 "'cv2' for .mp4."
             )
-        self._pillow = pillow
         self._filename, self._fps = filename, fps
         self._images: list[Any] = []
 
     def add(self, image: ImageRgba8U) -> None:
-        self._images.append(self._pillow.fromarray(image.data.copy()))
+        from PIL import Image as pillow
+
+        self._images.append(pillow.fromarray(image.data.copy()))
 
     def save(self) -> None:
         if self._images:
@@ -187,27 +192,36 @@ class _OpenCvVideo:
     def __init__(self, filename: str, fps: float, fourcc: str) -> None:
         if len(fourcc) != 4:
             raise ValueError(f"The fourcc of a VideoWriter must have four letters; given {fourcc!r}.")
-        try:
-            self._cv2 = importlib.import_module("cv2")
-        except ImportError as error:
-            raise ImportError(
-                "VideoWriter with backend 'cv2' needs OpenCV, which is not installed: pip install "
-                "opencv-python-headless."
-            ) from error
+        _import_cv2()
         self._filename, self._fps, self._fourcc = filename, fps, fourcc
         self._writer: Any = None
+        self._size = (0, 0)  # of the images in the file
 
     def add(self, image: ImageRgba8U) -> None:
-        cv2 = self._cv2
+        cv2, size = _import_cv2(), (image.width(), image.height())
         if self._writer is None:
-            fourcc = cv2.VideoWriter.fourcc(*self._fourcc)
-            self._writer = cv2.VideoWriter(self._filename, fourcc, self._fps, (image.width(), image.height()))
+            self._writer = cv2.VideoWriter(self._filename, cv2.VideoWriter.fourcc(*self._fourcc), self._fps, size)
             if not self._writer.isOpened():
                 self._writer = None
                 raise RuntimeError(f"VideoWriter: OpenCV cannot write '{self._filename}' with '{self._fourcc}'.")
+            self._size = size
+        if size != self._size:  # OpenCV would leave it out
+            raise RuntimeError(
+                f"VideoWriter: the images of '{self._filename}' have {self._size[0]} x {self._size[1]} pixels; this "
+                f"one has {size[0]} x {size[1]}. Save() the video before images of another size."
+            )
         self._writer.write(cv2.cvtColor(image.data, cv2.COLOR_RGBA2BGR))
 
     def save(self) -> None:
         if self._writer is not None:
             self._writer.release()
         self._writer = None
+
+
+def _import_cv2() -> Any:
+    try:
+        return importlib.import_module("cv2")
+    except ImportError as error:
+        raise ImportError(
+            "VideoWriter with backend 'cv2' needs OpenCV, which is not installed: pip install opencv-python-headless."
+        ) from error

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
-
-import numpy as np
 
 from merganser.framework import DiagramBuilder
 from merganser.framework.core.arguments import require_types
@@ -145,7 +142,7 @@ def _engine(config: CameraConfig) -> RenderEngine:
         case RenderEngineGltfClientParams():
             return MakeRenderEngineGltfClient(wanted)
         case "RenderEngineGl":
-            return MakeRenderEngineGl(RenderEngineGlParams(default_clear_color=copy.deepcopy(background)))
+            return MakeRenderEngineGl(RenderEngineGlParams(default_clear_color=background))
         case "RenderEngineGltfClient":
             return MakeRenderEngineGltfClient()
-    return MakeRenderEngineVtk(RenderEngineVtkParams(default_clear_color=np.array(background.rgba[:3])))
+    return MakeRenderEngineVtk(RenderEngineVtkParams(default_clear_color=background.rgba[:3]))

@@ -152,11 +152,10 @@ class RenderEngineGl(RenderEngineVtk):
             raise RuntimeError(
                 f"RenderEngineGlParams.lights may be {_MAX_LIGHTS_OF_GL} at most; given {len(params.lights)}."
             )
-        color = params.default_clear_color
         super().__init__(
             RenderEngineVtkParams(
                 default_diffuse=params.default_diffuse.rgba,
-                default_clear_color=np.array([color.r(), color.g(), color.b()]),
+                default_clear_color=params.default_clear_color.rgba[:3],
                 lights=params.lights,
             )
         )

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from merganser.geometry.rendering.mesh_parts import Surface
 from merganser.geometry.shapes import Box, Capsule, Cylinder, Ellipsoid, HalfSpace, MeshcatCone, Shape, Sphere
 
-__all__ = ["HALF_SPACE_SIZE", "primitive"]
+__all__ = ["primitive"]
 
-HALF_SPACE_SIZE = 100.0  # of the square that stands for a half space [m]
+_HALF_SPACE_SIZE = 100.0  # of the square that stands for a half space [m]
 _STEPS = 50  # around a round shape
 _STEPS_UP = 50  # from pole to pole
 
@@ -110,7 +110,7 @@ def _box(shape: Box) -> Surface:
 
 
 def _half_space() -> Surface:
-    half = 0.5 * HALF_SPACE_SIZE
+    half = 0.5 * _HALF_SPACE_SIZE
     square = np.array([[[x, y, 0.0] for x in (-half, half)] for y in (-half, half)])
     uvs = np.array([[[u, v] for v in (1.0, 0.0)] for u in (0.0, 1.0)])
     return _grid(square, np.broadcast_to([0.0, 0.0, 1.0], square.shape), uvs)

@@ -23,7 +23,7 @@ import numpy as np
 from merganser.geometry.rendering.mesh_parts import Surface
 from merganser.geometry.shapes import Capsule, Cylinder, Ellipsoid, MeshcatCone, Shape, Sphere
 
-__all__ = ["FRAGMENT_SHADER", "ROUND_SHAPES", "VERTEX_SHADER", "box_around", "ray_code"]
+__all__ = ["ROUND_SHAPES", "VERTEX_SHADER", "box_around", "ray_code"]
 
 # The box is drawn in the middle of the depth range, as neither plane may cut it off.
 VERTEX_SHADER = """#version 330 core
@@ -39,7 +39,7 @@ void main()
 """
 
 # The functions that `ray_code` returns narrow the interval [t_in, t_out] of the ray that is inside of the shape.
-FRAGMENT_SHADER = """#version 330 core
+_FRAGMENT_SHADER = """#version 330 core
 layout(location = 0) out vec4 fragOutput0;
 flat in vec3 half_size;
 uniform mat4 MCVCMatrix;
@@ -188,7 +188,7 @@ ROUND_SHAPES = tuple(_RAY_CODES)
 
 def ray_code(shape: Shape) -> str:
     """The fragment shader for a round shape."""
-    return FRAGMENT_SHADER.replace("//RAY_CODE", _RAY_CODES[type(shape)])
+    return _FRAGMENT_SHADER.replace("//RAY_CODE", _RAY_CODES[type(shape)])
 
 
 def box_around(shape: Shape) -> tuple[Surface, float]:

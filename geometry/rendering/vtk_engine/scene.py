@@ -23,7 +23,7 @@ from merganser.geometry.rendering.vtk_engine.measured_stage import MeasuredStage
 from merganser.geometry.rendering.vtk_engine.preview import Preview, can_show, warn_of_no_window
 from merganser.geometry.rendering.vtk_engine.visuals import Visual
 
-__all__ = ["Scene"]
+__all__ = ["Scene", "View"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,13 @@
 """The window of VTK in which images are made, without a display if there is none.
 
 On Linux that is EGL, by whichever driver is there, Mesa's software renderer among them; and if EGL is missing, OSMesa.
-VTK itself crashes where their libraries are missing, so they are looked for first.
+
+Their libraries are loaded here before VTK does so, as no function of VTK 9.7 tells whether they can be. Without libEGL,
+`GetNumberOfDevices()`, `SupportsOpenGL()` and `Initialize()` of vtkEGLRenderWindow all end the process; without
+libOSMesa, `SupportsOpenGL()` of vtkOSOpenGLRenderWindow returns 1, and the first image ends it. The factory
+`vtkRenderWindow()` survives, but prefers an X display to EGL, unless an environment variable says otherwise to the
+whole process. `ctypes.util.find_library` only looks names up, in processes that it starts, and also returns those of
+libraries that cannot be loaded.
 """
 
 from __future__ import annotations
@@ -18,11 +24,11 @@ from typing import Any
 from vtkmodules import vtkRenderingOpenGL2
 from vtkmodules.vtkCommonCore import vtkLogger
 
-__all__ = ["BACKENDS", "is_current", "make_window", "usable_backend"]
+__all__ = ["is_current", "make_window", "usable_backend"]
 
 _logger = logging.getLogger("merganser.geometry")
 
-BACKENDS = ("", "EGL", "GLX", "Cocoa")
+_BACKENDS = ("", "EGL", "GLX", "Cocoa")
 _DEFAULTS = {"darwin": "Cocoa", "win32": "Win32"}
 _OF_PLATFORM = {"linux": ("EGL", "GLX"), "darwin": ("Cocoa",), "win32": ("Win32",)}
 _CLASSES = {
@@ -39,13 +45,13 @@ def usable_backend(wanted: str) -> str:
     """The backend of this operating system that does what is wanted.
 
     Args:
-        wanted: one of BACKENDS.
+        wanted: as of RenderEngineVtkParams.
 
     Raises:
-        RuntimeError: it is none of them; or a display is wanted, and there is none.
+        RuntimeError: there is no such backend; or a display is wanted, and there is none.
     """
-    if wanted not in BACKENDS:
-        known = ", ".join(f"'{name}'" for name in BACKENDS)
+    if wanted not in _BACKENDS:
+        known = ", ".join(f"'{name}'" for name in _BACKENDS)
         raise RuntimeError(f"RenderEngineVtkParams.backend must be one of {known}; given '{wanted}'.")
     default = _DEFAULTS.get(sys.platform, "EGL")
     if wanted and wanted not in _OF_PLATFORM.get(sys.platform, ("EGL", "GLX")):
@@ -73,23 +79,32 @@ def make_window(backend: str) -> Any:
             if window is None and _loaded(*_OSMESA_LIBRARIES):
                 window = _window("vtkOSOpenGLRenderWindow")
     if window is None:
-        raise RuntimeError(
-            f"Rendering needs OpenGL, and neither {backend} nor a software renderer works on this machine. "
-            + (
-                "Without a graphics card, Mesa does it: apt-get install libegl1 libgl1-mesa-dri (Debian, Ubuntu) or "
-                "dnf install mesa-libEGL mesa-dri-drivers (Fedora)."
-                if sys.platform == "linux"
-                else "Update the graphics driver."
-            )
-        )
+        raise RuntimeError(f"Rendering needs OpenGL, {_problem(backend)}")
     return window
+
+
+def _problem(backend: str) -> str:
+    """What is wrong if a backend has no window, and what can be done about it."""
+    if backend == "GLX":
+        return (
+            f"which cannot be had by GLX on the X display '{os.environ.get('DISPLAY', '')}'. Leave "
+            "RenderEngineVtkParams.backend '' to make images without a display."
+        )
+    if sys.platform == "linux":
+        return (
+            f"and neither {backend} nor a software renderer works on this machine. Without a graphics card, Mesa does "
+            "it: apt-get install libegl1 libgl1-mesa-dri (Debian, Ubuntu) or dnf install mesa-libEGL mesa-dri-drivers "
+            "(Fedora)."
+        )
+    return f"and {backend} does not work on this machine. Update the graphics driver."
 
 
 def is_current(window: Any) -> bool:
     """Whether the OpenGL context of a window is that of this thread, after it has been told so.
 
     If another library ends EGL for the whole process, as a second copy of VTK does with its last window, a context is
-    lost; VTK does not notice, and EGL itself is asked.
+    lost. `IsCurrent()` and `SupportsOpenGL()` of vtkEGLRenderWindow go by what VTK remembers and stay true, so EGL
+    itself is asked.
     """
     if not isinstance(window, vtkRenderingOpenGL2.vtkEGLRenderWindow):
         return bool(window.IsCurrent())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import io
 import pickle
 from pathlib import Path
@@ -134,6 +135,34 @@ def test_pictures_of_other_kinds_are_converted(mode: str, expected: type) -> Non
     pillow.new("RGB", (3, 2), (255, 255, 255)).convert("L" if mode == "LA" else "RGB").convert(mode).save(buffer, "PNG")
     image = ImageIo().Load(buffer.getvalue())
     assert type(image) is expected and (image.data == 255).all()
+
+
+def test_pixels_of_16_bits_are_read_in_either_order_of_bytes() -> None:
+    numbers, buffer = np.array([[5, 300, 65000]], dtype=">u2"), io.BytesIO()
+    pillow.frombuffer("I;16B", (3, 1), numbers.tobytes(), "raw", "I;16B", 0, 1).save(buffer, "TIFF")
+    image = ImageIo().Load(buffer.getvalue())
+    assert isinstance(image, ImageDepth16U) and image.data.ravel().tolist() == [5, 300, 65000]
+
+
+def test_metadata_tell_what_is_loaded_of_a_palette_with_transparency() -> None:
+    buffer = io.BytesIO()
+    pillow.new("P", (3, 2)).save(buffer, "PNG", transparency=0)
+    metadata = ImageIo().LoadMetadata(buffer.getvalue())
+    assert metadata is not None and metadata.channels == ImageIo().Load(buffer.getvalue()).shape[2] == 4
+
+
+@pytest.mark.filterwarnings("error")
+def test_files_are_closed_and_such_that_claim_to_be_huge_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "image.png"
+    ImageIo().Save(ImageGrey8U(20, 20), path)
+    assert ImageIo().LoadMetadata(path) is not None and ImageIo().Load(path).size() == 400
+    gc.collect()
+    monkeypatch.setattr(pillow, "MAX_IMAGE_PIXELS", 100)
+    assert ImageIo().LoadMetadata(path) is None
+    with pytest.raises(RuntimeError, match=r"image\.png' could not be read .* exceeds limit"):
+        ImageIo().Load(path)
 
 
 def test_files_that_cannot_be_are_refused(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -231,6 +232,18 @@ def test_sensors_are_copied_with_their_diagrams() -> None:
     station = Station(lambda s: RgbdSensorDiscrete(sensor(s), 0.5))
     Simulator(station.diagram, station.root).AdvanceTo(0.6)
     twin = copy.deepcopy(station.diagram)
+    context = twin.CreateDefaultContext()
+    Simulator(twin, context).AdvanceTo(0.6)
+    camera = twin.GetSubsystemByName("camera")
+    image = camera.GetOutputPort("depth_image_32f").Eval(camera.GetMyContextFromRoot(context))
+    np.testing.assert_array_equal(image.data, station.eval("depth_image_32f").data)
+
+
+@pytest.mark.parametrize("make", [lambda s: RgbdSensorDiscrete(sensor(s), 0.5), lambda s: asynchronous(s)])
+def test_sensors_can_be_pickled(make: Any) -> None:
+    station = Station(make)
+    Simulator(station.diagram, station.root).AdvanceTo(0.6)
+    twin = pickle.loads(pickle.dumps(station.diagram))
     context = twin.CreateDefaultContext()
     Simulator(twin, context).AdvanceTo(0.6)
     camera = twin.GetSubsystemByName("camera")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,8 @@ def test_images_stand_in_rows_and_columns_with_gaps_where_they_are_smaller() -> 
         system.get_input_port(row=2, col=0)
     with pytest.raises(ValueError, match="at least one row"):
         ConcatenateImages(rows=0)
+    with pytest.raises(TypeError, match=r"cannot have 1000000000000 x 1 input ports\. .* integer of 32 bits"):
+        ConcatenateImages(rows=10**12)
 
 
 def test_images_are_written_at_their_times_under_their_names(tmp_path: Path) -> None:
@@ -157,6 +160,16 @@ def record(writer: VideoWriter) -> None:
     writer.Save()
 
 
+def test_image_writers_can_be_pickled(tmp_path: Path) -> None:
+    writer = ImageWriter()
+    writer.DeclareImageInputPort(PixelType.kGrey8U, "a", str(tmp_path / "{count}"), 0.5, 0.0)
+    twin = pickle.loads(pickle.dumps(writer))
+    context = twin.CreateDefaultContext()
+    twin.get_input_port().FixValue(context, Image[PixelType.kGrey8U](2, 2))
+    twin.ForcedPublish(context)
+    assert (tmp_path / "0.png").is_file()
+
+
 def test_video_has_an_image_for_each_time(tmp_path: Path) -> None:
     writer = VideoWriter(filename=tmp_path / "clock.gif", fps=10.0)
     record(writer)
@@ -174,6 +187,30 @@ def test_movie_has_an_image_for_each_time(tmp_path: Path) -> None:
     record(VideoWriter(filename=str(tmp_path / "clock.mp4"), fps=10.0, backend="cv2"))
     movie = cv2.VideoCapture(str(tmp_path / "clock.mp4"))
     assert movie.get(cv2.CAP_PROP_FRAME_COUNT) == 10 and movie.get(cv2.CAP_PROP_FPS) == 10.0
+
+
+@pytest.mark.parametrize("backend", ["PIL", "cv2"])
+def test_images_without_pixels_are_left_out_and_those_of_another_size_never_silently(
+    tmp_path: Path, backend: str
+) -> None:
+    if backend == "cv2":
+        pytest.importorskip("cv2", reason="OpenCV is not installed")
+    path = tmp_path / ("video.gif" if backend == "PIL" else "video.mp4")
+    writer = VideoWriter(filename=path, backend=backend)
+    assert pickle.loads(pickle.dumps(writer)).num_input_ports() == 1
+    context = writer.CreateDefaultContext()
+
+    def publish(image: ImageRgba8U) -> None:
+        writer.get_input_port().FixValue(context, image)
+        writer._publish(context)
+
+    publish(ImageRgba8U())
+    publish(ImageRgba8U(32, 16, 200))
+    if backend == "cv2":
+        with pytest.raises(RuntimeError, match="have 32 x 16 pixels; this one has 48 x 16"):
+            publish(ImageRgba8U(48, 16))
+    writer.Save()
+    assert path.stat().st_size
 
 
 def test_videos_that_cannot_be_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
