@@ -31,6 +31,7 @@ __all__ = [
 
 _VTK_TETRAHEDRON = 10  # cell type of the VTK file format
 _GLTF, _COLLADA = (".gltf", ".glb"), ".dae"
+_Y_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])  # from axes with y upwards to those with z
 _UNIT = re.compile(rb"""<unit\b[^>]*\bmeter\s*=\s*["']\s*([0-9.eE+-]+)""")
 # Endings of files that mesh files may refer to; others are not opened.
 _SUPPORTING = (
@@ -171,9 +172,7 @@ def _upright(source: MeshSource, vertices: Any) -> Array:
         raise RuntimeError(
             f"The mesh file '{source.description()}' has a vertex with a coordinate that is not finite."
         )
-    if source.extension() in _GLTF:
-        points = np.stack([points[:, 0], -points[:, 2], points[:, 1]], axis=1)
-    return points
+    return points @ _Y_UP.T if source.extension() in _GLTF else points
 
 
 class _SupportingFiles:
@@ -196,10 +195,11 @@ class _SupportingFiles:
 
 
 def read_parts(source: MeshSource) -> list[tuple[Array, Any]]:
-    """Returns the parts of a file of a surface that have materials of their own, as the file has them.
+    """Returns the parts of a file of a surface that have materials of their own.
 
     Returns:
-        For each part, its pose in the file, shape [4, 4], which may scale, and what trimesh calls a mesh.
+        For each part, its pose in the whole, whose z axis is upwards, shape [4, 4], which may scale, and what trimesh
+        calls a mesh.
 
     Raises:
         RuntimeError: the file does not exist, cannot be read, or has no faces.
@@ -207,7 +207,10 @@ def read_parts(source: MeshSource) -> list[tuple[Array, Any]]:
     """
     scene = _read_by_trimesh(source, "scene")
     placed = [scene.graph[node] for node in scene.graph.nodes_geometry]
-    parts = [(np.asarray(X, dtype=np.float64), scene.geometry[name]) for X, name in placed]
+    upright = np.eye(4)
+    if source.extension() in _GLTF:
+        upright[:3, :3] = _Y_UP
+    parts = [(upright @ np.asarray(X, dtype=np.float64), scene.geometry[name]) for X, name in placed]
     parts = [(X, part) for X, part in parts if len(getattr(part, "faces", ()))]
     if not parts:
         raise RuntimeError(f"The mesh file '{source.description()}' has no faces.")

@@ -8,6 +8,7 @@ import numpy as np
 
 from merganser.framework import Context, LeafSystem, Value
 from merganser.framework.core.values import AbstractValue
+from merganser.framework.lcm.message import microseconds
 from merganser.framework.lcm.messages.perception import lcmt_point_cloud, lcmt_point_cloud_field
 from merganser.geometry.perception.point_cloud import PointCloud
 
@@ -37,7 +38,7 @@ class PointCloudToLcm(LeafSystem):
     def _calc_message(self, context: Context, output: AbstractValue) -> None:
         points = _points(self._cloud.Eval(context))
         message = lcmt_point_cloud()
-        message.utime = int(1e6 * context.get_time())
+        message.utime = microseconds(context.get_time())
         message.frame_name = self._frame_name
         message.width, message.height = len(points), 1
         message.fields = [_field(name, *points.dtype.fields[name]) for name in points.dtype.names]  # type: ignore

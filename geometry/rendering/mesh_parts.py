@@ -1,7 +1,7 @@
 """Meshes as render engines draw them: triangles with normals, texture coordinates and a material each.
 
 Files are read by trimesh, which knows .obj with their .mtl files, glTF, .dae, .stl and others; volume meshes (.vtk) are
-drawn as their surfaces. glTF has its y axis upwards, where we have z.
+drawn as their surfaces.
 """
 
 from __future__ import annotations
@@ -20,9 +20,6 @@ __all__ = ["Material", "Part", "Surface", "convex_parts", "mesh_parts", "picture
 
 Floats = NDArray[np.float32]
 Pixels = NDArray[np.uint8]
-
-_GLTF = (".gltf", ".glb")
-_Y_UP_TO_Z_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 
 
 class _MadeByOthers:
@@ -120,13 +117,12 @@ def _read_parts(source: MeshSource, scale3: NDArray[np.float64]) -> list[Part]:
         vertices = mesh.vertex_array() * scale3
         return [Part(Surface(vertices.astype(np.float32), np.array(mesh.triangle_array(), np.int64)))]
     materials: dict[int, Material | None] = {}
-    R = np.diag(scale3) @ (_Y_UP_TO_Z_UP if source.extension() in _GLTF else np.eye(3))
     parts = []
     for X, mesh in read_parts(source):
         given = getattr(mesh.visual, "material", None)
         if id(given) not in materials:
             materials[id(given)] = _material(given)
-        parts.append(Part(_placed(mesh, R @ X[:3, :3], R @ X[:3, 3]), materials[id(given)]))
+        parts.append(Part(_placed(mesh, np.diag(scale3) @ X[:3, :3], scale3 * X[:3, 3]), materials[id(given)]))
     return parts
 
 

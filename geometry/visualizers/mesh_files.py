@@ -23,7 +23,6 @@ __all__ = ["mesh_file_object", "picture"]
 Array = NDArray[np.float64]
 Json = dict[str, Any]
 
-_Y_UP = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, -1.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
 _SAYS_NORMALS = {  # what stands in files that have normals
     ".obj": rb"(?m)^\s*vn\s",
     ".gltf": rb'"NORMAL"',
@@ -50,10 +49,9 @@ def mesh_file_object(source: MeshSource, default_material: Json, scale: Array) -
     contents = source.read()
     marks = _SAYS_NORMALS.get(source.extension())
     has_normals = marks is not None and re.search(marks, contents) is not None
-    upright = _Y_UP if source.extension() in (".gltf", ".glb") else np.eye(4)
     made = _Parts(default_material, has_normals)
     for X, part in read_parts(source):
-        made.add(part, scale @ upright @ X)
+        made.add(part, scale @ X)
     return made.object()
 
 
