@@ -1,5 +1,7 @@
 """Simulation and analysis of Systems: the names of pydrake.systems.analysis."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from merganser.analysis.batch import (
     BatchEvalTimeDerivatives,
     BatchEvalUniquePeriodicDiscreteUpdate,
@@ -96,3 +98,10 @@ __all__ = [
     "plot_sublevelset_expression",
     "plot_sublevelset_quadratic",
 ]
+
+if not _TYPE_CHECKING:
+    from merganser.framework.core.lazy_packages import lazy_packages as _lazy_packages
+
+    __getattr__ = _lazy_packages(
+        __name__, "controllers", "estimators"
+    )

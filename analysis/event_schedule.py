@@ -8,10 +8,15 @@ import operator
 from typing import TYPE_CHECKING, NoReturn
 
 from merganser.analysis.arrivals import ArrivalWatch
-from merganser.analysis.integrators.step_size import RESOLUTION
-from merganser.analysis.plan.clocks import clocks_at, forget_strikes, make_clocks, strike_after
+from merganser.analysis.plan.clocks import (
+    FINEST_PERIOD,
+    clocks_at,
+    forget_strikes,
+    make_clocks,
+    strike_after,
+)
 from merganser.framework import Context, System, TriggerType
-from merganser.framework.core.events import EventKind
+from merganser.framework.core.execution import in_phases
 from merganser.framework.core.inside import declared_events
 
 if TYPE_CHECKING:
@@ -22,7 +27,6 @@ __all__ = ["NOTHING", "EventList", "EventSchedule", "SimultaneousEvents"]
 
 EventList = list[tuple["LeafContext", "DeclaredEvent"]]
 
-_KINDS = (EventKind.UNRESTRICTED_UPDATE, EventKind.DISCRETE_UPDATE, EventKind.PUBLISH)
 # Among simultaneous events of one leaf system, those of lower rank come first.
 _RANKS = {
     TriggerType.kInitialization: 0,
@@ -35,7 +39,13 @@ _RANKS = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SimultaneousEvents:
-    """Events that happen together, by what they may change; by leaf system, then by rank."""
+    """Events that happen together, by when they happen; by leaf system, then by rank.
+
+    Attributes:
+        unrestricted: updates that come first.
+        discrete: discrete updates, and after them unrestricted updates that join them, see DeclaredEvent.
+        publish: publish events, before all updates.
+    """
 
     unrestricted: EventList
     discrete: EventList
@@ -64,31 +74,32 @@ class EventSchedule:
         periodic = [event for _, event in self._ordered if event.trigger is TriggerType.kPeriodic]
         self._periods = list(dict.fromkeys((event.period, event.offset) for event in periodic))
         self._clocks = make_clocks(self._periods)
-        self._asked_at = math.nan
+        self._asked_at = self._boundary_time = math.nan
         self._of_clocks: dict[int, SimultaneousEvents] = {}  # see `step_events`
         self._of_others: dict[tuple[int, ...], int] = {}
-        self.initialization = _by_kind([i for i in self._ordered if i[1].trigger is TriggerType.kInitialization])
+        self.initialization = _by_phase([i for i in self._ordered if i[1].trigger is TriggerType.kInitialization])
         self.per_step = self.step_events(0)
         self._next = math.nan, self.per_step  # the answer to the last question
         coming = [item for item in self._ordered if item[1].arrivals is not None]
         self.arrivals = ArrivalWatch(coming) if coming else None
         self.must_ask = self.arrivals is not None and self.arrivals.are_unannounced
 
-    def next_due(self, time: float) -> tuple[float, SimultaneousEvents]:
+    def next_due(self, time: float, boundary_time: float = math.inf) -> tuple[float, SimultaneousEvents]:
         """The time of the next periodic events after `time` (infinity: there are none), and all that is due then.
 
-        What has come from outside by now is taken in; it is due at `time` itself, with the per-step events.
+        What has come from outside by now is taken in; it is due at `time` itself, with the per-step events. What is
+        due at the boundary time but for rounding, as that may be k * period, is due there.
         """
         come = self.arrivals.take_in() if self.arrivals is not None else None
         if come:
             return time, self.step_events(self.with_others(0, come))
-        if self._asked_at <= time < self._next[0]:
+        if self._asked_at <= time < self._next[0] and boundary_time == self._boundary_time:
             self._asked_at = time
             return self._next
         if not time >= self._asked_at:
             forget_strikes(self._clocks, len(self._periods))
-        self._asked_at = time
-        next_time, clocks = strike_after(self._clocks, len(self._periods), time)
+        self._asked_at, self._boundary_time = time, boundary_time
+        next_time, clocks = strike_after(self._clocks, len(self._periods), time, boundary_time)
         if math.isnan(next_time):
             self._refuse(time)
         self._next = next_time, self._of_clocks.get(clocks) or self.step_events(clocks)
@@ -103,7 +114,7 @@ class EventSchedule:
         raise RuntimeError(
             f"The {event.kind.value} event of system '{context.system.GetSystemPathname()}' with the period "
             f"{period} s happens more often than time can resolve at {time} s, which is about "
-            f"{RESOLUTION * abs(time):.3g} s. Begin at an earlier time, or declare a longer period."
+            f"{FINEST_PERIOD * abs(time):.3g} s. Begin at an earlier time, or declare a longer period."
         )
 
     def is_up_to_date(self, system: System, context: Context) -> bool:
@@ -128,7 +139,7 @@ class EventSchedule:
 
     def clocks_at(self, time: float) -> int:
         """The bits of the clocks that strike at exactly `time`."""
-        clocks = clocks_at(self._clocks, len(self._periods), time, math.nextafter(time, -math.inf))
+        clocks = clocks_at(self._clocks, len(self._periods), time)
         if clocks < 0:
             self._refuse(time)
         return clocks
@@ -159,7 +170,7 @@ class EventSchedule:
             number = (len(self._of_others) + 1) << len(self._periods)  # more than any bits of clocks
             events = self.step_events(clocks)
             together = [*events.unrestricted, *events.discrete, *events.publish, *others]
-            self._of_clocks[number] = _by_kind(_in_order(together))
+            self._of_clocks[number] = _by_phase(_in_order(together))
             self._of_others[key] = number
         return number
 
@@ -173,7 +184,7 @@ class EventSchedule:
         if not self._ordered:
             return NOTHING
         struck = {period for n, period in enumerate(self._periods) if clocks >> n & 1}
-        return _by_kind([
+        return _by_phase([
             (context, event)
             for context, event in self._ordered
             if event.trigger in triggers
@@ -187,8 +198,5 @@ def _in_order(events: EventList) -> EventList:
     return sorted(relevant, key=lambda item: (item[0].layout.leaf_number, _RANKS[item[1].trigger]))
 
 
-def _by_kind(events: EventList) -> SimultaneousEvents:
-    if not events:
-        return NOTHING
-    lists = ([item for item in events if item[1].kind is kind] for kind in _KINDS)
-    return SimultaneousEvents(*lists)
+def _by_phase(events: EventList) -> SimultaneousEvents:
+    return SimultaneousEvents(*in_phases(events)) if events else NOTHING

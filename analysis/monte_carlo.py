@@ -11,8 +11,11 @@ import copy
 import dataclasses
 import os
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
 
 from merganser.analysis.batch import num_workers
 from merganser.analysis.chunked_runs import EndedRun, runs_elsewhere
@@ -65,7 +68,8 @@ def RandomSimulation(
 
     Args:
         make_simulator: called with the generator; returns a Simulator. Its context then gets random values by
-            `SetRandomContext`.
+            `SetRandomContext`. State and parameters that it has set are lost by that, as in pydrake; a RuntimeWarning
+            says which.
         output: called with the system and its context at the end; returns a number.
         final_time: how far to simulate [s].
         generator: advanced by this function.
@@ -73,13 +77,49 @@ def RandomSimulation(
     Returns:
         What `output` has returned.
     """
+    return _simulate(make_simulator, output, final_time, generator, warns=True)
+
+
+def _simulate(
+    make_simulator: MakeSimulator, output: Output, final_time: float, generator: RandomGenerator, warns: bool
+) -> Any:
+    """A run.
+
+    Args:
+        make_simulator, output, final_time, generator: see `RandomSimulation`.
+        warns: whether to look for values that are lost.
+    """
     simulator = make_simulator(generator)
     if not isinstance(simulator, Simulator):
         raise TypeError(f"RandomSimulation: make_simulator must return a Simulator, got {type(simulator).__name__}.")
     system, context = simulator.get_system(), simulator.get_mutable_context()
+    before = context.store.flat.copy() if warns else None
     system.SetRandomContext(context, generator)
+    if before is not None:
+        _warn_of_lost_values(system, context, before)
     simulator.AdvanceTo(final_time)
     return output(system, simulator.get_context())
+
+
+def _warn_of_lost_values(system: System, context: Context, before: NDArray[Any]) -> None:
+    """Names the systems of which a state or parameters that differ from the default have been overwritten."""
+    after, default = context.store.flat, system.CreateDefaultContext().store.flat
+    is_lost = (before != default) & (before != after) & (before == before)
+    lost = []
+    for leaf in context.layout.leaves():
+        kinds = {"state": (leaf.xc_range, leaf.xd_range), "parameters": (leaf.numeric_range,)}
+        found = [kind for kind, ranges in kinds.items() if any(is_lost[slice(*part)].any() for part in ranges)]
+        if found:
+            lost.append(f"{' and '.join(found)} of '{leaf.system.GetSystemPathname()}'")
+    if lost:
+        warnings.warn(
+            f"RandomSimulation: make_simulator has set {', '.join(lost)}, and SetRandomContext() has overwritten that "
+            "with defaults or random values, as in pydrake. To keep values, make them the defaults of the system "
+            "(such as joint.set_default_positions() before Finalize()), or set them in an initialization event; to "
+            "have random ones, override SetRandomState() or SetRandomParameters(), or give joints a distribution.",
+            RuntimeWarning,
+            stacklevel=4,
+        )
 
 
 def MonteCarloSimulation(
@@ -159,7 +199,8 @@ def MonteCarloSimulation(
 def _run(task: tuple[Any, ...], index: int, seed: int) -> EndedRun:
     make_simulator, output, final_time = task
     try:
-        return EndedRun(index, RandomSimulation(make_simulator, output, final_time, RandomGenerator(seed)), None)
+        result = _simulate(make_simulator, output, final_time, RandomGenerator(seed), warns=index == 0)
+        return EndedRun(index, result, None)
     except Exception:
         return EndedRun(index, None, traceback.format_exc())
 

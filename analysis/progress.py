@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from merganser.framework.core.running_time import running_time
+
 __all__ = ["SimulationProgress"]
 
 _PATIENCE = 1.0  # seconds of wall time before the bar appears
@@ -40,8 +42,8 @@ class SimulationProgress:
         self._start, self._end = start_time, boundary_time
         self._bar: Any = None
         self._task: Any = None
-        self._wall_start = time.perf_counter()
-        self.next_update = self._wall_start + _PATIENCE if boundary_time > start_time else math.inf
+        self._run_start = running_time()
+        self.next_update = time.perf_counter() + _PATIENCE if boundary_time > start_time else math.inf
 
     def update(self, simulation_time: float) -> None:
         """Called after every step."""
@@ -54,7 +56,7 @@ class SimulationProgress:
                 return
             self._open()
         self.next_update = now + _INTERVAL
-        rate = (simulation_time - self._start) / (now - self._wall_start)
+        rate = (simulation_time - self._start) / (running_time() - self._run_start)
         text = self._describe(simulation_time, self._end, rate)
         self._bar.update(self._task, completed=simulation_time - self._start, text=text)
 

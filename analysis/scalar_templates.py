@@ -34,6 +34,8 @@ def _checked(stepper: Any, T: type[Any]) -> Any:
 
 
 Simulator_ = ValueTemplate(Simulator, _scalar_of, _checked, _numeric_scalars)
-IntegratorBase_ = ValueTemplate(IntegratorBase, _scalar_of, _checked, _numeric_scalars)
+IntegratorBase_ = ValueTemplate(
+    IntegratorBase, _scalar_of, _checked, _numeric_scalars  # type: ignore[type-abstract]
+)
 RungeKutta2Integrator_ = ValueTemplate(RungeKutta2Integrator, _scalar_of, _checked, _numeric_scalars)
 RungeKutta3Integrator_ = ValueTemplate(RungeKutta3Integrator, _scalar_of, _checked, _numeric_scalars)

@@ -5,26 +5,27 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import time as wall_clock
 from collections.abc import Callable
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from merganser.analysis.due_events import DueEvents
+from merganser.analysis.due_events import DueEvents, count_updates
 from merganser.analysis.event_schedule import NOTHING, EventSchedule, SimultaneousEvents
 from merganser.analysis.initialize_params import InitializeParams
 from merganser.analysis.integrators import IntegratorBase, RungeKutta3Integrator
 from merganser.analysis.progress import SimulationProgress
+from merganser.analysis.simulator_settings import SimulatorSettings
 from merganser.analysis.simulator_status import SimulatorStatus
 from merganser.analysis.witness_isolation import WitnessWatch
 from merganser.framework import Context, EventStatus, System
 from merganser.framework.core.arguments import checked_number
 from merganser.framework.core.checkpoint import Checkpoint
-from merganser.framework.core.deprecation import deprecated_method
 from merganser.framework.core.errors import note_place
 from merganser.framework.core.events import DID_ITS_WORK, EventKind, most_severe
 from merganser.framework.core.execution import NOTHING_BEGUN, execute
 from merganser.framework.core.inside import may_have_witnesses
 from merganser.framework.core.native_code import may_compile
+from merganser.framework.core.running_time import running_time, sleep_until
 from merganser.framework.later_code import LaterCode, note_steps, pays_to_load, want
 
 if TYPE_CHECKING:
@@ -38,14 +39,13 @@ _MAX_STEP_SIZE = 0.1  # [s]
 
 _STEPS_BETWEEN_LOOKS = 64  # in Python, until it is asked again whether the compiled loop pays
 _LONGEST_REST = 64  # steps in Python before the plan is asked again
-_PUBLISH_FROM_SYSTEM = "Declare per-step or initialization publish events in the LeafSystem."
 _LOOP = LaterCode("merganser.analysis.plan.loop", "LOOP", "advance")
 
 # Why an advance ends, as long as nothing else has happened.
 _NONE_SO_FAR = SimulatorStatus.ReturnReason.kReachedBoundaryTime
 
 
-class Simulator:
+class Simulator(SimulatorSettings):
     """Advances a System through time.
 
     A trajectory is a sequence of steps. In each, at the time t where the last one ended,
@@ -81,8 +81,7 @@ class Simulator:
             raise TypeError(f"Simulator takes a System, got {what}.")
         self._system = system
         self._monitor: Callable[[Context], EventStatus | None] | None = None
-        self._target_rate = 0.0
-        self._publishes_every_step = False
+        self._target_rate, self._publishes_every_step = 0.0, False
         self._due: DueEvents  # made by Initialize
         self._takes_from_plan = False  # whether the plan has, or may have, done something that is not yet noted
         self._is_advancing = False
@@ -164,77 +163,20 @@ class Simulator:
         self._drop_plan()
         return integrator
 
-    # ------------------------------------------------------------------ settings
-
-    def set_target_realtime_rate(self, realtime_rate: float) -> None:
-        """Slows down to this many simulated seconds a second of wall time; 0 or less for full speed."""
-        rate = checked_number(realtime_rate, "Target real-time rate")
-        if math.isnan(rate):
-            raise ValueError("The target real-time rate must be a number, got nan.")
-        self._target_rate = max(0.0, rate)
-
-    def get_target_realtime_rate(self) -> float:
-        """The rate set by `set_target_realtime_rate`."""
-        return self._target_rate
-
-    def get_actual_realtime_rate(self) -> float:
-        """Simulated seconds a second of wall time since `Initialize` or `ResetStatistics`."""
-        elapsed = wall_clock.perf_counter() - self._wall_start
-        return (self._time() - self._time_start) / elapsed if elapsed > 0.0 else math.nan
-
-    @deprecated_method("Simulator.set_publish_every_time_step", _PUBLISH_FROM_SYSTEM, until="2026-06-01")
-    def set_publish_every_time_step(self, publish: bool) -> None:
-        """Whether to call forced publish events after every step."""
-        self._publishes_every_step = publish
-
-    def get_publish_every_time_step(self) -> bool:
-        """Whether forced publish events are called after every step."""
-        return self._publishes_every_step
-
-    @deprecated_method("Simulator.set_publish_at_initialization", _PUBLISH_FROM_SYSTEM, until="2026-06-01")
-    def set_publish_at_initialization(self, publish: bool) -> None:
-        """Whether to call forced publish events in `Initialize`."""
-        self._publishes_at_initialization = publish
-
-    def set_monitor(self, monitor: Callable[[Context], EventStatus | None]) -> None:
-        """Calls monitor(root_context) after `Initialize` and every step; its status may end the advance."""
-        if monitor is not None and not callable(monitor):
-            raise TypeError(f"set_monitor takes a function of the root context, got {type(monitor).__name__}.")
-        self._monitor = monitor
-
-    def get_monitor(self) -> Callable[[Context], EventStatus | None] | None:
-        """The monitor, if there is one."""
-        return self._monitor
-
-    def clear_monitor(self) -> None:
-        """Removes the monitor."""
-        self._monitor = None
-
-    def set_use_native_plan(self, use: bool, at_once: bool = False) -> None:
-        """Whether steps may run compiled where that is possible; the results are the same to the last bit.
-
-        Args:
-            use: whether they may.
-            at_once: from the first step on, even if the compiled loop has to be loaded or compiled for it; otherwise
-                when it pays (framework/later_code.py). The environment variable MERGANSER_PLAN, which is "always"
-                or "never", says so for new simulators.
-        """
-        self._uses_native_plan = bool(use)
-        self._when_to_plan = "always" if at_once and may_compile() else self._usual_time_to_plan
-
-    def get_use_native_plan(self) -> bool:
-        """Whether steps may run compiled where that is possible."""
-        return self._uses_native_plan
-
     # ------------------------------------------------------------------ statistics
 
     def ResetStatistics(self) -> None:
         """Sets all counts to zero and starts the clock for the real-time rate."""
         self._num_steps = self._num_publishes = 0
         self._num_discrete_updates = self._num_unrestricted_updates = 0
-        self._wall_start = wall_clock.perf_counter()
+        self._wall_start = running_time()
         self._time_start = self._time()
         self._integrator.ResetStatistics()
+
+    def get_actual_realtime_rate(self) -> float:
+        """Simulated seconds a second since `Initialize` or `ResetStatistics`, not counting compilation."""
+        elapsed = running_time() - self._wall_start
+        return (self._time() - self._time_start) / elapsed if elapsed > 0.0 else math.nan
 
     def get_num_steps_taken(self) -> int:
         """Number of steps since `Initialize` or `ResetStatistics`."""
@@ -281,8 +223,8 @@ class Simulator:
             self._schedule = EventSchedule(self._system, self._context)
         if self._uses_native_plan:
             want(_LOOP)
-        changes_abstract_state = with_initialization and bool(self._schedule.initialization.unrestricted)
-        mark, checkpoint = self._store.mark(), Checkpoint(self._context, changes_abstract_state)
+        changes_all = with_initialization and bool(self._schedule.initialization.unrestricted)
+        mark, checkpoint = self._store.mark(), Checkpoint(self._context, changes_all)
         try:
             return self._initialize(with_initialization)
         except BaseException:
@@ -318,8 +260,8 @@ class Simulator:
     def AdvanceTo(self, boundary_time: float, interruptible: bool = True) -> SimulatorStatus:
         """Advances until the boundary time [s], or until a monitor or an event handler ends the simulation.
 
-        If the computation of derivatives fails or is interrupted, the exception names the system and the
-        time, and the context is left as it was at the beginning of the step, after the updates there.
+        If the computation of derivatives fails or is interrupted, the exception names the system and the time, and the
+        context is left as it was at the beginning of the step, after the updates there; the same call goes on from it.
 
         Args:
             boundary_time: time at which to stop [s], not before the current time.
@@ -332,10 +274,8 @@ class Simulator:
         """
         boundary_time = checked_number(boundary_time, "AdvanceTo: boundary time [s]")
         self._refuse_while_advancing("AdvanceTo")
-        if not self._is_initialized:
-            initial = self.Initialize()
-            if not initial.succeeded():
-                return initial
+        if not self._is_initialized and not (initial := self.Initialize()).succeeded():
+            return initial
         time = self._time()
         if time != self._expected_time:
             raise RuntimeError(
@@ -344,19 +284,19 @@ class Simulator:
             )
         if not boundary_time >= time:
             raise ValueError(f"Cannot advance to time {boundary_time} s: the context is at time {time} s.")
-        if not self._integrator.is_initialized():
-            self._integrator.Initialize()
+        self._integrator.begin_advance()
         if self._watch is not None:
             self._watch.is_stale = True
         self._due.begin_advance()
-        status = SimulatorStatus(boundary_time)
-        progress = SimulationProgress(time, boundary_time)
-        mark, self._is_advancing = self._store.mark(), True
+        status, progress = SimulatorStatus(boundary_time), SimulationProgress(time, boundary_time)
+        mark, num_steps, self._is_advancing = self._store.mark(), self._num_steps, True
         try:
             self._advance(time, boundary_time, status, progress)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, MemoryError):  # which may come at any moment
             self._store.return_to(mark)
             self._note_what_is_done()
+            if self._num_steps != num_steps:
+                self._due.last_time = boundary_time
             raise
         except Exception:
             self._due.end_advance()
@@ -371,7 +311,8 @@ class Simulator:
         """Completes what an interrupt has cut short, so that the next advance goes on from there."""
         if self._plan is not None:
             self._take_from_plan(self._plan)
-        self._due.finish_updates()
+        if self._due.journal:
+            self._num_unrestricted_updates, self._num_discrete_updates = self._due.finish_updates()
         if self._time() != self._expected_time:  # it came when the step was complete but not yet noted
             self._note_step(self._time())
 
@@ -387,7 +328,7 @@ class Simulator:
             self._publish_what_is_owed(status)
         elif self._due.statuses:  # an interrupt has come before they were heeded
             self._was_effective(most_severe(self._due.statuses), status)
-        if status._reason is not _NONE_SO_FAR:
+        if status._reason is not _NONE_SO_FAR or self._due.last_time == time == boundary_time:
             return
         plan, rest, next_rest, num_steps = self._usable_plan(), 0, 1, 0
         while True:
@@ -407,7 +348,7 @@ class Simulator:
                 plan, num_steps = None if is_over else self._usable_plan(), 0
             if is_over:
                 return
-            if wall_clock.perf_counter() >= progress.next_update:
+            if perf_counter() >= progress.next_update:
                 progress.update(time)
 
     def _usable_plan(self) -> Plan | None:
@@ -466,8 +407,7 @@ class Simulator:
             return
         plan.leave()
         time, due = self._time(), self._due
-        # From here on no signal is looked at.
-        self._takes_from_plan = False
+        self._takes_from_plan = False  # from here on no signal is looked at
         due.pending, due.owed, due.statuses, due.begun = plan.pending, plan.owed, plan.statuses, plan.begun
         self._expected_time = time
         self._num_steps += plan.num_steps
@@ -489,7 +429,7 @@ class Simulator:
             due.pending = NOTHING
             if due.journal:
                 due.journal.clear()
-        self._next_timed = self._schedule.next_due(time)
+        self._next_timed = self._schedule.next_due(time, boundary_time)
         target = min(self._next_timed[0], boundary_time)
         watch, store = self._watch, self._store
         if watch is not None:
@@ -530,8 +470,9 @@ class Simulator:
         self._num_steps += 1
 
     def _update(self, status: SimulatorStatus) -> None:
-        """Makes the updates that are pending: unrestricted ones, then the discrete ones, which see their results."""
+        """Makes the updates that are pending: unrestricted ones, then the discrete ones and those that join them."""
         due, pending = self._due, self._due.pending
+        due.num_before = self._num_unrestricted_updates, self._num_discrete_updates
         if pending.unrestricted:
             outcome = execute(pending.unrestricted, EventKind.UNRESTRICTED_UPDATE, due.journal)
             self._num_unrestricted_updates += outcome is DID_ITS_WORK or self._was_effective(outcome, status)
@@ -539,7 +480,10 @@ class Simulator:
                 due.pending = SimultaneousEvents([], pending.discrete, [])
         if pending.discrete:
             outcome = execute(pending.discrete, EventKind.DISCRETE_UPDATE, due.journal, begun=due.begun)
-            self._num_discrete_updates += outcome is DID_ITS_WORK or self._was_effective(outcome, status)
+            if outcome is DID_ITS_WORK or self._was_effective(outcome, status):
+                num_unrestricted, num_discrete = count_updates(pending.discrete)
+                self._num_unrestricted_updates += num_unrestricted
+                self._num_discrete_updates += num_discrete
 
     def _publish_what_is_owed(self, status: SimulatorStatus) -> None:
         """Carries out the publish events of the last step, or the first ones; after an interrupt, those that are left.
@@ -549,11 +493,11 @@ class Simulator:
         due = self._due
         try:
             outcome = execute(due.owed, EventKind.PUBLISH, done=due.statuses)
+            is_effective = outcome is DID_ITS_WORK or self._was_effective(outcome, status)
         except Exception:
             due.owed = []
             raise
-        due.owed = []
-        self._num_publishes += outcome is DID_ITS_WORK or self._was_effective(outcome, status)
+        due.owed, self._num_publishes = [], self._num_publishes + is_effective  # no signal is looked at in between
 
     def _publish_what_was_left_out(self, plan: Plan, status: SimulatorStatus) -> None:
         """Carries out, as things are now, publish events that nobody wanted at their time; they have been counted."""
@@ -595,6 +539,4 @@ class Simulator:
 
     def _wait(self, time: float) -> None:
         """Sleeps until wall time has caught up with the target real-time rate."""
-        ahead = (time - self._time_start) / self._target_rate - (wall_clock.perf_counter() - self._wall_start)
-        if ahead > 0.0:
-            wall_clock.sleep(ahead)
+        sleep_until(self._wall_start + (time - self._time_start) / self._target_rate)

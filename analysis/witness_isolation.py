@@ -99,9 +99,9 @@ class WatchedWitness:
         """Whether it has triggered in this step by `time`, where it has this value."""
         return time > self.armed_after and self.witness.should_trigger(self.start, value)
 
-    def forget_since(self, time: float, zero_band: float) -> None:
-        """Undoes what has been noted after a time [s] when its `zero_band` was this."""
-        self.zero_band = zero_band
+    def forget_since(self, time: float, zero_band: float, slope_before: float) -> None:
+        """Undoes what has been noted after a time [s] when its `zero_band` and `slope_before` were these."""
+        self.zero_band, self.slope_before = zero_band, slope_before
         while self.times and self.times[-1] > time:
             self.times.pop()
 
@@ -187,8 +187,9 @@ class WitnessWatch:
             return
         for w in watched:
             w.level = 0.0
-        before, zero_bands = self._values(), [w.zero_band for w in watched]
+        before, noted = self._values(), [(w.zero_band, w.slope_before) for w in watched]
         self._start = time, self._x.copy()
+        kept, slopes_before = integrator._keep(), self._slopes_at_end
         # Dense output is to have the step where it ends in the end, and none of the trials.
         recording, integrator._dense_output = integrator._dense_output, None
         try:
@@ -200,8 +201,10 @@ class WitnessWatch:
             self.triggered = triggered
         except BaseException:
             self._return_to(*self._start)
-            for w, zero_band in zip(watched, zero_bands, strict=True):
-                w.forget_since(time, zero_band)
+            integrator._return_to(kept)
+            self._slopes_at_end = slopes_before
+            for w, (zero_band, slope_before) in zip(watched, noted, strict=True):
+                w.forget_since(time, zero_band, slope_before)
             integrator._dense_output = recording
             raise
         if self._context.store.flat.dtype == object and any(w.triggers_update() for w in triggered):

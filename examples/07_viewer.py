@@ -84,7 +84,7 @@ def build(meshcat):
 # 3. A page to keep: record, publish the recording, and write what the browser is to open.
 def write_page(folder):
     meshcat = Meshcat(port=0)
-    meshcat.SetCameraPose(camera_in_world=[1.0, -1.1, 0.9], target_in_world=[0.2, 0.0, 0.4])
+    meshcat.SetCameraPose(camera_in_world=[1.0, -1.05, 0.85], target_in_world=[0.25, 0.0, 0.2])
     simulator, visualizer = build(meshcat)
     visualizer.StartRecording()
     simulator.AdvanceTo(TIMES[-1])
@@ -97,7 +97,7 @@ def write_page(folder):
 # 4. Live: the simulation keeps pace with the clock, and the page has a button.
 def show():
     meshcat = StartMeshcat()
-    meshcat.SetCameraPose(camera_in_world=[1.0, -1.1, 0.9], target_in_world=[0.2, 0.0, 0.4])
+    meshcat.SetCameraPose(camera_in_world=[1.0, -1.05, 0.85], target_in_world=[0.25, 0.0, 0.2])
     meshcat.AddButton("Stop", "Escape")
     simulator, _ = build(meshcat)
     simulator.set_target_realtime_rate(1.0)

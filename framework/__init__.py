@@ -1,5 +1,7 @@
 """Systems, contexts, ports and diagrams: the names of pydrake.systems.framework."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from merganser.framework.compilation import NativeCompilation as _NativeCompilation
 from merganser.framework.core.bus_value import BusValue
 from merganser.framework.core.cache import CacheEntry, CacheEntryValue, ValueProducer
@@ -195,3 +197,20 @@ __all__ = [
     "plot_graphviz",
     "plot_system_graphviz",
 ]
+
+if not _TYPE_CHECKING:
+    from merganser.framework.core.lazy_packages import lazy_packages as _lazy_packages
+
+    __getattr__ = _lazy_packages(
+        __name__,
+        "autodiff",
+        "lcm",
+        "math",
+        "native",
+        "optimization",
+        "primitives",
+        "schema",
+        "symbolic",
+        "trajectories",
+        "yaml",
+    )

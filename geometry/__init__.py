@@ -284,16 +284,18 @@ _FROM_RENDERING = frozenset(
 )  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    if name in _FROM_RENDERING:
-        value = globals()[name] = getattr(importlib.import_module("merganser.geometry.rendering"), name)
-        return value
-    if name in __all__:
-        viewers = importlib.import_module("merganser.geometry.visualizers")
-        globals().update((each, value) for each, value in vars(viewers).items() if each in viewers.__all__)
-        value = globals()[name] = getattr(viewers, name)
-        return value
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+if not TYPE_CHECKING:  # type checkers would take it for a promise that every name is there
+
+    def __getattr__(name: str) -> Any:
+        if name in _FROM_RENDERING:
+            value = globals()[name] = getattr(importlib.import_module("merganser.geometry.rendering"), name)
+            return value
+        if name in __all__:
+            viewers = importlib.import_module("merganser.geometry.visualizers")
+            globals().update((each, value) for each, value in vars(viewers).items() if each in viewers.__all__)
+            value = globals()[name] = getattr(viewers, name)
+            return value
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:

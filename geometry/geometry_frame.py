@@ -29,9 +29,7 @@ class GeometryFrame:
         if not isinstance(frame_name, str):
             raise TypeError(f"The name of a GeometryFrame must be a string; given {frame_name!r}.")
         if frame_group_id < 0:
-            raise RuntimeError(
-                f"The group of frame '{frame_name}' must not be negative; given {frame_group_id}."
-            )
+            raise RuntimeError(f"The group of frame '{frame_name}' must not be negative; given {frame_group_id}.")
         self._name = frame_name
         self._group = int(frame_group_id)
         self._id = FrameId.get_new_id()

@@ -148,9 +148,7 @@ def canonical_name(name: str) -> str:
         raise TypeError(f"The name of a geometry must be a string; given {name!r}.")
     stripped = name.strip(" \t")
     if not stripped:
-        raise RuntimeError(
-            f"A geometry needs a name; given {name!r}, of which nothing is left without its spaces."
-        )
+        raise RuntimeError(f"A geometry needs a name; given {name!r}, of which nothing is left without its spaces.")
     return stripped
 
 
@@ -166,7 +164,5 @@ def checked_pose(name: str, X_PG: RigidTransform) -> RigidTransform:
     if not isinstance(X_PG, RigidTransform):
         raise TypeError(f"The pose of geometry '{name}' must be a RigidTransform; given {X_PG!r}.")
     if not np.isfinite(X_PG.GetAsMatrix4()).all():
-        raise ValueError(
-            f"The pose of geometry '{name}' must be finite; given {X_PG.GetAsMatrix4()[:3].tolist()}."
-        )
+        raise ValueError(f"The pose of geometry '{name}' must be finite; given {X_PG.GetAsMatrix4()[:3].tolist()}.")
     return RigidTransform(X_PG)

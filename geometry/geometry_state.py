@@ -53,14 +53,20 @@ class Source:
 
 @dataclass(slots=True)
 class Frame:
-    """A frame F."""
+    """A frame F.
+
+    Attributes:
+        geometry_ids: of its geometries, in the order of registration.
+        named: its geometries by role and name, which are unique among those that share a role.
+    """
 
     id: FrameId
     source_id: SourceId
     parent_id: FrameId
     name: str
     group: int
-    geometry_ids: list[GeometryId] = field(default_factory=list)
+    geometry_ids: dict[GeometryId, None] = field(default_factory=dict)
+    named: dict[tuple[Role, str], GeometryId] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -108,9 +114,7 @@ class GeometryState:
         self._pose_layouts: list[PoseLayout] = []
         self._proximity_layouts: list[ProximityLayout] = []
         self.sources[INTERNAL_SOURCE_ID] = Source(INTERNAL_SOURCE_ID, "SceneGraphInternal")
-        self._add_frame(
-            Frame(WORLD_FRAME_ID, INTERNAL_SOURCE_ID, WORLD_FRAME_ID, "world", _WORLD_FRAME_GROUP)
-        )
+        self._add_frame(Frame(WORLD_FRAME_ID, INTERNAL_SOURCE_ID, WORLD_FRAME_ID, "world", _WORLD_FRAME_GROUP))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> GeometryState:
         """Copies the records; shapes, poses and looks are never changed in place, so they are shared.
@@ -122,11 +126,13 @@ class GeometryState:
             id: replace(s, frame_ids=list(s.frame_ids), frame_names=set(s.frame_names))
             for id, s in self.sources.items()
         }
-        clone.frames = {id: replace(f, geometry_ids=list(f.geometry_ids)) for id, f in self.frames.items()}
+        clone.frames = {
+            id: replace(f, geometry_ids=dict(f.geometry_ids), named=dict(f.named)) for id, f in self.frames.items()
+        }
         clone.geometries = {
-            id: replace(g, properties={
-                role: copy.copy(p) if role == Role.kProximity else p for role, p in g.properties.items()
-            })
+            id: replace(
+                g, properties={role: copy.copy(p) if role == Role.kProximity else p for role, p in g.properties.items()}
+            )
             for id, g in self.geometries.items()
         }
         clone.version = GeometryVersion(self.version)
@@ -200,9 +206,7 @@ class GeometryState:
         """
         name = name or f"Source_{source_id.get_value()}"
         if any(source.name == name for source in self.sources.values()):
-            raise RuntimeError(
-                f"A geometry source named '{name}' is registered already; sources need unique names."
-            )
+            raise RuntimeError(f"A geometry source named '{name}' is registered already; sources need unique names.")
         return name
 
     def register_source(self, source_id: SourceId, name: str) -> None:
@@ -216,9 +220,7 @@ class GeometryState:
             raise TypeError(f"RegisterFrame() takes a GeometryFrame; given {frame!r}.")
         self._require_frame_of_source(parent_id, source)
         if frame.id() in self.frames:
-            raise RuntimeError(
-                f"Frame '{frame.name()}' ({frame.id()!r}) is registered already; make a new one."
-            )
+            raise RuntimeError(f"Frame '{frame.name()}' ({frame.id()!r}) is registered already; make a new one.")
         self._require_new_frame_name(source, frame.name())
         self._add_frame(Frame(frame.id(), source_id, parent_id, frame.name(), frame.frame_group()))
         return frame.id()
@@ -242,11 +244,20 @@ class GeometryState:
         source.frame_names.add(frame.name)
         self._pose_layouts, self._proximity_layouts = [], []
 
+    def forget_from(self, num_frames: int, num_geometries: int) -> None:
+        """Takes out all frames and geometries but the oldest ones, of which there are so many."""
+        for geometry in list(self.geometries.values())[num_geometries:]:
+            self.remove_geometry(geometry.source_id, geometry.id)
+        for frame in list(self.frames.values())[num_frames:]:
+            source = self.sources[frame.source_id]
+            source.frame_ids.remove(frame.id)
+            source.frame_names.remove(frame.name)
+            del self.frames[frame.id]
+        self._note_change(())
+
     # ------------------------------------------------------------------ geometries
 
-    def register_geometry(
-        self, source_id: SourceId, frame_id: FrameId, geometry: GeometryInstance
-    ) -> GeometryId:
+    def register_geometry(self, source_id: SourceId, frame_id: FrameId, geometry: GeometryInstance) -> GeometryId:
         """Adds geometry G to frame F; see `SceneGraph.RegisterGeometry`."""
         source = self.source(source_id)
         frame = self._require_frame_of_source(frame_id, source)
@@ -268,7 +279,8 @@ class GeometryState:
         if Role.kProximity in properties:
             self.filters.add(id, frame_id)
         self.geometries[id] = record
-        frame.geometry_ids.append(id)
+        frame.geometry_ids[id] = None
+        frame.named.update(((role, name), id) for role in properties)
         self._note_change(properties)
         return id
 
@@ -279,7 +291,10 @@ class GeometryState:
             self.filters.remove(geometry_id)
         self.renderers.forget(geometry_id)
         del self.geometries[geometry_id]
-        self.frames[geometry.frame_id].geometry_ids.remove(geometry_id)
+        frame = self.frames[geometry.frame_id]
+        del frame.geometry_ids[geometry_id]
+        for role in geometry.properties:
+            del frame.named[role, geometry.name]
         self._note_change(geometry.properties)
 
     def rename_geometry(self, geometry_id: GeometryId, name: str) -> None:
@@ -287,8 +302,11 @@ class GeometryState:
         geometry = self.geometry(geometry_id)
         name = canonical_name(name)
         if name != geometry.name:
+            frame = self.frames[geometry.frame_id]
             for role in geometry.properties:
-                self._require_new_geometry_name(self.frames[geometry.frame_id], role, name)
+                self._require_new_geometry_name(frame, role, name)
+            for role in geometry.properties:
+                frame.named[role, name] = frame.named.pop((role, geometry.name))
             geometry.name = name
 
     def change_shape(
@@ -322,13 +340,9 @@ class GeometryState:
         has_role = geometry.has_role(role)
         which = f"the {role.label()} role of geometry '{geometry.name}' ({geometry_id!r})"
         if assign == RoleAssign.kNew and has_role:
-            raise RuntimeError(
-                f"AssignRole(): {which} is assigned already. Pass RoleAssign.kReplace to replace it."
-            )
+            raise RuntimeError(f"AssignRole(): {which} is assigned already. Pass RoleAssign.kReplace to replace it.")
         if assign == RoleAssign.kReplace and not has_role:
-            raise RuntimeError(
-                f"AssignRole(): {which} has no properties to replace. Pass RoleAssign.kNew first."
-            )
+            raise RuntimeError(f"AssignRole(): {which} has no properties to replace. Pass RoleAssign.kNew first.")
         if not has_role:
             self._require_new_geometry_name(self.frames[geometry.frame_id], role, geometry.name)
         given = type(properties)(properties)
@@ -344,6 +358,7 @@ class GeometryState:
             else:
                 self.renderers.register(changed)
         geometry.properties[role] = given
+        self.frames[geometry.frame_id].named[role, geometry.name] = geometry_id
         self._note_change([role])
 
     def remove_role(self, source_id: SourceId, item_id: FrameId | GeometryId, role: Role) -> int:
@@ -363,6 +378,7 @@ class GeometryState:
             elif role == Role.kPerception:
                 self.renderers.forget(geometry.id)
             del geometry.properties[role]
+            del self.frames[geometry.frame_id].named[role, geometry.name]
         self._note_change([role])
         return len(geometries)
 
@@ -474,7 +490,7 @@ class GeometryState:
             )
 
     def _require_new_geometry_name(self, frame: Frame, role: Role, name: str) -> None:
-        if any(geometry.name == name for geometry in self.geometries_of_frame(frame.id, role)):
+        if (role, name) in frame.named:
             raise RuntimeError(
                 f"Frame '{frame.name}' already has a geometry named '{name}' with the {role.label()} "
                 "role; names must be unique among the geometries of a frame that share a role."

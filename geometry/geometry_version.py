@@ -37,9 +37,7 @@ class GeometryVersion:
             RuntimeError: the role is kUnassigned, which has no version.
         """
         if role == Role.kUnassigned:
-            raise RuntimeError(
-                "GeometryVersion.IsSameAs() compares geometries of a role; given Role.kUnassigned."
-            )
+            raise RuntimeError("GeometryVersion.IsSameAs() compares geometries of a role; given Role.kUnassigned.")
         return self._numbers[role] == other._numbers[role]
 
     def note_change(self, role: Role) -> None:

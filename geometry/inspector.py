@@ -175,6 +175,9 @@ class SceneGraphInspector:
         """
         state = self._get_state()
         name = canonical_name(name)
+        named = state.frame(frame_id).named.get((role, name))
+        if named is not None:
+            return named
         geometries = state.geometries_of_frame(frame_id, role)
         found = [geometry.id for geometry in geometries if geometry.name == name]
         if len(found) == 1:

@@ -30,6 +30,7 @@ from typing import Any, overload
 
 from numpy.typing import ArrayLike
 
+from merganser.framework.core.arguments import checked_number
 from merganser.framework.core.enumeration import Enumeration
 from merganser.geometry.properties import IllustrationProperties, ProximityProperties
 from merganser.geometry.rgba import Rgba
@@ -111,9 +112,7 @@ def _add_contact_material(
     if dissipation is not None and not (math.isfinite(dissipation) and dissipation >= 0):
         raise RuntimeError(f"The dissipation must be finite and not negative; given {dissipation}.")
     if point_stiffness is not None and not (math.isfinite(point_stiffness) and point_stiffness > 0):
-        raise RuntimeError(
-            f"The point contact stiffness must be finite and positive; given {point_stiffness}."
-        )
+        raise RuntimeError(f"The point contact stiffness must be finite and positive; given {point_stiffness}.")
     given = {_DISSIPATION: dissipation, _STIFFNESS: point_stiffness, _FRICTION: friction}
     given = {name: value for name, value in given.items() if value is not None}
     _require_absent("AddContactMaterial", properties, _GROUP, given)
@@ -162,8 +161,8 @@ def AddCompliantHydroelasticProperties(
         properties: takes the values.
 
     Raises:
-        TypeError: `properties` is not a ProximityProperties.
-        RuntimeError: a number is not positive, the length is not finite, or `properties` has one of the values
+        TypeError: `properties` is not a ProximityProperties, or a number is none.
+        RuntimeError: a number is not positive and finite, or `properties` has one of the values
             already; then nothing is added.
     """
     caller = "AddCompliantHydroelasticProperties"
@@ -182,8 +181,8 @@ def AddCompliantHydroelasticPropertiesForHalfSpace(
         properties: takes the values.
 
     Raises:
-        TypeError: `properties` is not a ProximityProperties.
-        RuntimeError: a number is not positive, the thickness is not finite, or `properties` has one of the values
+        TypeError: `properties` is not a ProximityProperties, or a number is none.
+        RuntimeError: a number is not positive and finite, or `properties` has one of the values
             already; then nothing is added.
     """
     caller = "AddCompliantHydroelasticPropertiesForHalfSpace"
@@ -220,16 +219,18 @@ def AddHydroelasticPressureLaw(
 
 
 def _add_compliant(caller: str, properties: ProximityProperties, values: dict[str, Any], modulus: float) -> None:
-    if not modulus > 0.0:
-        raise RuntimeError(f"{caller}(): the hydroelastic modulus must be positive; given {modulus}.")
-    values.update(compliance_type=HydroelasticType.kCompliant, hydroelastic_modulus=float(modulus))
+    modulus = checked_number(modulus, f"{caller}(): hydroelastic modulus [Pa]")
+    if not 0.0 < modulus < math.inf:
+        raise RuntimeError(f"{caller}(): the hydroelastic modulus must be positive and finite; given {modulus}.")
+    values.update(compliance_type=HydroelasticType.kCompliant, hydroelastic_modulus=modulus)
     _add_hydroelastic(caller, properties, values)
 
 
 def _length(caller: str, name: str, value: float) -> float:
-    if not 0.0 < value < math.inf:
+    length = checked_number(value, f"{caller}(): {name} [m]")
+    if not 0.0 < length < math.inf:
         raise RuntimeError(f"{caller}(): {name} must be positive and finite; given {value}.")
-    return float(value)
+    return length
 
 
 def _add_hydroelastic(caller: str, properties: ProximityProperties | None, values: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from merganser.framework.core.records import settings
+from merganser.geometry.file_limits import supporting_path
 from merganser.geometry.memory_file import MemoryFile
 
 __all__ = ["InMemoryMesh", "MeshSource"]
@@ -137,16 +138,19 @@ class MeshSource:
         """Returns what is in a file that the mesh file refers to.
 
         Raises:
-            RuntimeError: there is none of that name, or it cannot be read.
+            RuntimeError: there is none of that name, it cannot be read, or it is one that meshes may not refer to, see
+                `supporting_path`.
         """
         if isinstance(self._source, Path):
-            found: Path | MemoryFile | None = self._source.parent / name
+            found: Path | MemoryFile | None = supporting_path(self._source, name)
         else:
             found = self._source.supporting_files.get(name)
         if isinstance(found, MemoryFile):
             return found.contents()
+        if found is None:
+            raise RuntimeError(f"The mesh '{self.description()}' needs '{name}', which is no supporting file of it.")
         try:
-            return Path(found or name).read_bytes()
+            return found.read_bytes()
         except OSError as error:
             raise RuntimeError(
                 f"The mesh file '{self.description()}' needs '{name}', which could not be read: {error.strerror}."

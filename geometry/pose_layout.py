@@ -25,7 +25,7 @@ from merganser.geometry.ids import FrameId, GeometryId, SourceId
 if TYPE_CHECKING:
     from merganser.geometry.geometry_state import GeometryState
 
-__all__ = ["PoseLayout", "PoseRoom", "WorldPoses"]
+__all__ = ["PoseBuffers", "PoseLayout", "WorldPoses"]
 
 Array = NDArray[np.float64]
 
@@ -51,7 +51,7 @@ class WorldPoses:
         return WorldPoses(self.X_PF.copy(), self.X_WF.copy(), self.X_WG.copy(), self.layout)
 
 
-class SourceRoom(NamedTuple):
+class SourceBuffers(NamedTuple):
     """What takes the poses of one source's frames.
 
     Attributes:
@@ -66,7 +66,7 @@ class SourceRoom(NamedTuple):
     place: Callable[[Array], bool]
 
 
-class PoseRoom:
+class PoseBuffers:
     """Room for poses of floats that are computed again and again.
 
     Args:
@@ -87,7 +87,7 @@ class PoseRoom:
         X_PF = np.tile(np.eye(4), (len(layout.frame_rows), 1, 1))
         self.poses = WorldPoses(X_PF, np.empty(X_PF.shape), np.empty(layout.X_FG.shape), layout)
         self.sources = [
-            SourceRoom(source_id, frame_ids, bind(place_frames, rows, Given(X_PF), X_PF))
+            SourceBuffers(source_id, frame_ids, bind(place_frames, rows, Given(X_PF), X_PF))
             for source_id, (frame_ids, rows) in layout.source_frames.items()
         ]
         self.update = bind(

@@ -106,8 +106,7 @@ class GeometryProperties:
         group = self._group("GetProperty", group_name)
         if name not in group:
             raise RuntimeError(
-                f"GetProperty(): there is no property ('{group_name}', '{name}'); "
-                f"{_there_are(group, 'property')}."
+                f"GetProperty(): there is no property ('{group_name}', '{name}'); {_there_are(group, 'property')}."
             )
         return group[name]
 

@@ -290,9 +290,7 @@ class QueryObject:
 
     # ------------------------------------------------------------------ images
 
-    def RenderColorImage(
-        self, camera: ColorRenderCamera, parent_frame: FrameId, X_PC: RigidTransform
-    ) -> ImageRgba8U:
+    def RenderColorImage(self, camera: ColorRenderCamera, parent_frame: FrameId, X_PC: RigidTransform) -> ImageRgba8U:
         """Returns a color image of the geometries of the perception role.
 
         Args:
@@ -308,9 +306,7 @@ class QueryObject:
         image: ImageRgba8U = self._render("Color", camera, parent_frame, X_PC)
         return image
 
-    def RenderDepthImage(
-        self, camera: DepthRenderCamera, parent_frame: FrameId, X_PC: RigidTransform
-    ) -> ImageDepth32F:
+    def RenderDepthImage(self, camera: DepthRenderCamera, parent_frame: FrameId, X_PC: RigidTransform) -> ImageDepth32F:
         """Returns an image of distances along the viewing direction [m]; arguments and errors as `RenderColorImage`.
 
         0 stands for what is nearer than the camera's depth range, infinity for what is farther away.
@@ -318,9 +314,7 @@ class QueryObject:
         image: ImageDepth32F = self._render("Depth", camera, parent_frame, X_PC)
         return image
 
-    def RenderLabelImage(
-        self, camera: ColorRenderCamera, parent_frame: FrameId, X_PC: RigidTransform
-    ) -> ImageLabel16I:
+    def RenderLabelImage(self, camera: ColorRenderCamera, parent_frame: FrameId, X_PC: RigidTransform) -> ImageLabel16I:
         """Returns an image of render labels; arguments and errors as `RenderColorImage`."""
         image: ImageLabel16I = self._render("Label", camera, parent_frame, X_PC)
         return image

@@ -30,7 +30,7 @@ from merganser.geometry.geometry_instance import GeometryInstance
 from merganser.geometry.geometry_state import GeometryState
 from merganser.geometry.ids import WORLD_FRAME_ID, FrameId, GeometryId, SourceId
 from merganser.geometry.inspector import SceneGraphInspector
-from merganser.geometry.pose_layout import PoseRoom, WorldPoses
+from merganser.geometry.pose_layout import PoseBuffers, WorldPoses
 from merganser.geometry.properties import GeometryProperties
 from merganser.geometry.query_object import QueryObject
 from merganser.geometry.roles import Role, RoleAssign
@@ -86,6 +86,9 @@ class SceneGraph(LeafSystem):
             {self._world_poses.ticket(), self.pa_ticket()},
         )
 
+    def _sys_printed_parameters(self, context: Any) -> tuple[list[Any], int]:
+        return [], 2  # the geometries, and the configuration that they stand with here
+
     # ------------------------------------------------------------------ ports and inspection
 
     @staticmethod
@@ -93,7 +96,7 @@ class SceneGraph(LeafSystem):
         """Returns the id of the world frame, the same for all SceneGraphs."""
         return WORLD_FRAME_ID
 
-    def get_query_output_port(self) -> OutputPort:
+    def get_query_output_port(self) -> OutputPort[QueryObject]:
         """Returns the port that gives a QueryObject bound to the Context it is evaluated with."""
         return self._query_port
 
@@ -177,9 +180,7 @@ class SceneGraph(LeafSystem):
     # ------------------------------------------------------------------ geometries
 
     @overload
-    def RegisterGeometry(
-        self, source_id: SourceId, frame_id: FrameId, geometry: GeometryInstance
-    ) -> GeometryId: ...
+    def RegisterGeometry(self, source_id: SourceId, frame_id: FrameId, geometry: GeometryInstance) -> GeometryId: ...
     @overload
     def RegisterGeometry(
         self, context: Context, source_id: SourceId, frame_id: FrameId, geometry: GeometryInstance
@@ -298,9 +299,7 @@ class SceneGraph(LeafSystem):
     @overload
     def RemoveRole(self, context: Context, source_id: SourceId, frame_id: FrameId, role: Role) -> int: ...
     @overload
-    def RemoveRole(
-        self, context: Context, source_id: SourceId, geometry_id: GeometryId, role: Role
-    ) -> int: ...
+    def RemoveRole(self, context: Context, source_id: SourceId, geometry_id: GeometryId, role: Role) -> int: ...
     def RemoveRole(self, *args: Any, **kwargs: Any) -> int:
         """Takes a role from a geometry, or from all geometries of this source that are fixed to a frame.
 
@@ -392,9 +391,7 @@ class SceneGraph(LeafSystem):
         if context is None:
             return CollisionFilterManager(lambda: self._model, self._model_to_change)
         self.ValidateContext(context)
-        return CollisionFilterManager(
-            lambda: self._state(context), lambda: self._state_in_context_to_change(context)
-        )
+        return CollisionFilterManager(lambda: self._state(context), lambda: self._state_in_context_to_change(context))
 
     def set_config(self, config: SceneGraphConfig) -> None:
         """Sets the default proximity properties, of which a copy is kept.
@@ -426,9 +423,7 @@ class SceneGraph(LeafSystem):
             self._prototype.apply_config(self._config)
         parameters.get_mutable_abstract_parameter(self._state_index).set_value(copy.deepcopy(self._prototype))
 
-    def _state_to_change(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[GeometryState, tuple[Any, ...]]:
+    def _state_to_change(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[GeometryState, tuple[Any, ...]]:
         """Takes a Context, if there is one, off the arguments.
 
         Returns:
@@ -437,9 +432,7 @@ class SceneGraph(LeafSystem):
         context, args = _split_context(args, kwargs)
         return self._model_to_change() if context is None else self._state_in_context_to_change(context), args
 
-    def _state_to_read(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[GeometryState, tuple[Any, ...]]:
+    def _state_to_read(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[GeometryState, tuple[Any, ...]]:
         """As `_state_to_change`, for a state that stays as it is."""
         context, args = _split_context(args, kwargs)
         if context is None:
@@ -469,14 +462,14 @@ class SceneGraph(LeafSystem):
         layout = state.pose_layout()
         scalar = self._scalar_of_poses(context)
         if scalar is float:
-            room = output.get_value()
-            if room is None or room.poses.layout is not layout:
-                room = PoseRoom(layout)
-                output.set_value(room)
-            for source_id, frame_ids, place in room.sources:
+            buffers = output.get_value()
+            if buffers is None or buffers.poses.layout is not layout:
+                buffers = PoseBuffers(layout)
+                output.set_value(buffers)
+            for source_id, frame_ids, place in buffers.sources:
                 if not place(self._poses_of_source(context, state, source_id, frame_ids)):
                     raise self._not_finite(context, state, source_id, frame_ids)
-            room.update()
+            buffers.update()
             return
         X_PF = ScalarArray.of((len(layout.frame_rows), 4, 4), scalar)
         X_PF[0] = np.eye(4)  # the world in itself
@@ -542,7 +535,7 @@ class _Source:
         if self._store.invalid & slot.bit:
             slot.compute()
         found: Any = slot.value.get_value()
-        return found.poses if type(found) is PoseRoom else found
+        return found.poses if type(found) is PoseBuffers else found
 
     def of_port(self, source_id: SourceId) -> Any:
         """What feeds the pose port of a source."""
@@ -561,14 +554,10 @@ def _allocate_query() -> Value:
     return Value(QueryObject())
 
 
-def _wrong_frames(
-    port: InputPort, state: GeometryState, expected: list[FrameId], given: list[FrameId]
-) -> Exception:
+def _wrong_frames(port: InputPort, state: GeometryState, expected: list[FrameId], given: list[FrameId]) -> Exception:
     """The error about poses that are missing, or that belong to the frames of another source."""
     problems = []
-    missing = [
-        f"'{state.frames[frame_id].name}' ({frame_id!r})" for frame_id in expected if frame_id not in given
-    ]
+    missing = [f"'{state.frames[frame_id].name}' ({frame_id!r})" for frame_id in expected if frame_id not in given]
     if missing:
         problems.append(f"the poses of these frames are missing: {', '.join(missing)}")
     for frame_id in given:
@@ -585,3 +574,10 @@ def _wrong_frames(
         + "; ".join(problems)
         + "."
     )
+
+
+def forget_from(scene_graph: SceneGraph, num_frames: int, num_geometries: int) -> GeometryState:
+    """Takes out all frames and geometries of a SceneGraph but the oldest ones; returns what is left. For multibody."""
+    state = scene_graph._model_to_change()
+    state.forget_from(num_frames, num_geometries)
+    return state

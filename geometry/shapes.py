@@ -120,9 +120,7 @@ class Sphere(Shape):
     def __init__(self, radius: float) -> None:
         self._radius = _length("Sphere", "radius", radius)
         if not (math.isfinite(self._radius) and self._radius >= 0):
-            raise RuntimeError(
-                f"The radius of a Sphere must be finite and not negative; given {self._radius}."
-            )
+            raise RuntimeError(f"The radius of a Sphere must be finite and not negative; given {self._radius}.")
 
     def radius(self) -> float:
         """The radius [m]."""
@@ -403,9 +401,7 @@ class _FromFile(Shape):
         if len(set(self._scale3)) > 1:
             shape = type(self).__name__
             given = f"this one has {list(self._scale3)}"
-            raise RuntimeError(
-                f"{shape}.scale() is for one scale along all axes; {given}. Use scale3() instead."
-            )
+            raise RuntimeError(f"{shape}.scale() is for one scale along all axes; {given}. Use scale3() instead.")
         return self._scale3[0]
 
     def _arguments(self) -> dict[str, Any]:
@@ -506,13 +502,9 @@ def _mesh_scale(shape: str, source: MeshSource, scale: Any) -> tuple[float, ...]
     """The scale along each axis, given one number for all or a vector of three."""
     values = np.asarray(scale, dtype=np.float64)
     if values.ndim and values.size != 3:
-        raise ValueError(
-            f"{shape} takes one scale or three; given {values.size} for '{source.description()}'."
-        )
+        raise ValueError(f"{shape} takes one scale or three; given {values.size} for '{source.description()}'.")
     scale3 = tuple(float(s) for s in np.broadcast_to(values.ravel(), 3))
     if not all(math.isfinite(s) and abs(s) >= _MIN_MESH_SCALE for s in scale3):
         bounds = f"finite and at least {_MIN_MESH_SCALE} in size along each axis"
-        raise RuntimeError(
-            f"The scale of {shape} '{source.description()}' must be {bounds}; given {list(scale3)}."
-        )
+        raise RuntimeError(f"The scale of {shape} '{source.description()}' must be {bounds}; given {list(scale3)}.")
     return scale3

@@ -1,1 +1,11 @@
-"""."""
+"""Jointed rigid bodies as a leaf system: a plant, its elements, and what parses, controls and shows it."""
+
+from typing import TYPE_CHECKING
+
+if not TYPE_CHECKING:
+    from merganser.framework.core.lazy_packages import lazy_packages
+
+    __getattr__ = lazy_packages(
+        __name__, "algorithms", "controllers", "inverse_kinematics", "manipulation", "math", "parsing", "planning",
+        "plant", "sensors", "tree", "visualization",
+    )  # fmt: skip

@@ -14,6 +14,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from merganser.framework.core.saving import save_bytes
+
 __all__ = ["add_arguments", "main", "run"]
 
 _ROLES = ("proximity", "illustration", "perception")
@@ -34,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Does what the arguments say; returns the exit status."""
-    from merganser.multibody.parsing.inertia_fixer import fix_inertia
+    from merganser.multibody.parsing.inertia_fixer import fix_inertia, with_paths_from
 
     roles = options.geom_inertia_role_order
     if len(set(roles)) != len(roles):
@@ -42,7 +44,8 @@ def run(options: argparse.Namespace) -> int:
     text = fix_inertia(Path(options.input_file), roles)
     output = options.input_file if options.in_place else options.output_file
     if output:
-        Path(output).write_bytes(text.encode())
+        text = with_paths_from(Path(output).parent, text, Path(options.input_file).parent)
+        save_bytes(output, text.encode())
     else:
         sys.stdout.write(text)
     return 0

@@ -9,11 +9,14 @@ encloses. The options are those of pydrake.multibody.mesh_to_model, and so is th
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
+
+from merganser.framework.core.saving import save_text
 
 if TYPE_CHECKING:
     from merganser.multibody.tree import SpatialInertia
@@ -93,7 +96,7 @@ def make_model(
         mass: of the body [kg].
         at_com: whether the origin of the body is its centre of mass.
         p_GoBo: origin of the body in G [m], shape [3]; by default that of G.
-        package: how the model names the mesh: "none" by its own name, as it is beside the model; "auto" by the package
+        package: how the model names the mesh: "none" by its path from the folder of the model; "auto" by the package
             in the folder of the mesh, which is made if there is none; or the path of a package.xml above the mesh.
         output: the file to write; by default beside the mesh, with its name.
 
@@ -115,6 +118,7 @@ def make_model(
         raise ValueError("The origin of the body is either at_com or p_GoBo, not both.")
     M_GGo_G = _inertia(mesh_path, scale, density, mass)
     p_GoGcm = M_GGo_G.get_com()
+    path = mesh_path.with_suffix(".sdf") if output is None else output
     origin = p_GoGcm if at_com else np.zeros(3) if p_GoBo is None else np.asarray(p_GoBo, np.float64).reshape(3)
     text = _MODEL.format(
         name=escape(model_name or mesh_path.stem, {"'": "&apos;"}),
@@ -122,10 +126,9 @@ def make_model(
         mass=float(M_GGo_G.get_mass()),
         moments="\n".join(f"          <{name}>{value!r}</{name}>" for name, value in central_moments(M_GGo_G).items()),
         position=_numbers(0.0 - origin),
-        mesh=_MESH.format(uri=escape(_uri(mesh_path, package)), scale=_numbers([scale] * 3)),
+        mesh=_MESH.format(uri=escape(_uri(mesh_path, package, path.parent)), scale=_numbers([scale] * 3)),
     )
-    path = mesh_path.with_suffix(".sdf") if output is None else output
-    path.write_text(text, encoding="utf-8")
+    save_text(path, text)
     return path
 
 
@@ -148,12 +151,12 @@ def _numbers(values: Any) -> str:
     return " ".join(repr(float(value)) for value in values)
 
 
-def _uri(mesh: Path, package: str) -> str:
-    """The address of a mesh in a model."""
+def _uri(mesh: Path, package: str, folder: Path) -> str:
+    """The address of a mesh in a model that is in a folder."""
     from merganser.multibody.parsing.package_map import name_in_package_xml
 
     if package == "none":
-        return mesh.name
+        return Path(os.path.relpath(mesh.resolve(), folder.resolve())).as_posix()
     manifest = mesh.resolve().parent / "package.xml"
     if package != "auto":
         manifest = Path(package).resolve()
@@ -164,6 +167,11 @@ def _uri(mesh: Path, package: str) -> str:
     elif not manifest.exists():
         name = escape(manifest.parent.name)
         manifest.write_text(_PACKAGE.format(name=name, mesh=escape(mesh.name)), encoding="utf-8")
+    if not folder.resolve().is_relative_to(manifest.parent):
+        print(
+            f"note: the model is outside of its package; parser.package_map().AddPackageXml('{manifest}') tells where "
+            "that is.", file=sys.stderr,
+        )  # fmt: skip
     return f"package://{name_in_package_xml(manifest)}/{mesh.resolve().relative_to(manifest.parent).as_posix()}"
 
 

@@ -210,7 +210,7 @@ class _Evaluator:
         """f: time derivatives, or the next state."""
         if not self._period:
             return self._system.EvalTimeDerivatives(self.context).CopyToVector()
-        status, updates = compute_updates(self._events, EventKind.DISCRETE_UPDATE)
+        status, updates = compute_updates(self._events)
         raise_if_failed(status, self.context)
         values = next(values for leaf, values in updates if leaf.num_discrete_state_groups())
         result: Array = values.get_vector(0).CopyToVector()

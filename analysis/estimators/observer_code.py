@@ -31,7 +31,7 @@ class KeptAlive:
         self._things = things
 
     def __call__(self) -> None:
-        """To be called when Python takes over, see NativeCode.settle."""
+        """To be called when Python takes over, see NativeCode.on_stop."""
         for thing in self._things:
             settle = getattr(thing, "settle", None)
             if settle is not None:

@@ -6,6 +6,7 @@ import abc
 import enum
 import functools
 import math
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
@@ -15,7 +16,7 @@ from merganser.analysis.integrators import step_fields as f
 from merganser.analysis.integrators.dense_output import DenseOutput
 from merganser.analysis.integrators.problem import return_to_start
 from merganser.analysis.integrators.settings import IntegratorSettings
-from merganser.analysis.integrators.step_size import RESOLUTION
+from merganser.analysis.integrators.step_size import RESOLUTION, rounding_at
 from merganser.analysis.integrators.stepping import (
     begin_step,
     complete_step,
@@ -24,10 +25,11 @@ from merganser.analysis.integrators.stepping import (
     shortest_step_size,
 )
 from merganser.framework import Context, System
-from merganser.framework.core.inside import scalar_of
+from merganser.framework.core.inside import scalar_of, sources_of_breaks
 from merganser.framework.core.native_code import may_compile
 from merganser.framework.core.nonfinite import blame_derivatives, is_finite
 from merganser.framework.later_code import LaterCode, note_steps, pays_to_load
+from merganser.framework.native.addresses import address_of_array
 from merganser.framework.native.argument_types import type_key
 from merganser.framework.native.tape import SUCCEEDED
 
@@ -98,6 +100,9 @@ class IntegratorBase(IntegratorSettings):
             raise TypeError(f"{type(self).__name__} takes a System, got {type(system).__name__}.")
         self._system = system
         self._context: Context | None = None
+        self._sources_of_breaks: list[Callable[[], Sequence[float]]] = []
+        self._given_breaks: list[Sequence[float]] = []
+        self._breaks: Any = np.zeros(0)
         super().__init__()
         self.Reset()
         if context is not None:
@@ -154,6 +159,7 @@ class IntegratorBase(IntegratorSettings):
             self._dense_output = None
         self._compiled: CompiledSteps | None = None
         self._later_code: tuple[LaterCode, ...] = ()
+        self._sources_of_breaks = sources_of_breaks(context)
 
     def _refuse_within_a_step(self, what: str) -> NoReturn:
         name = type(self).__name__
@@ -170,6 +176,8 @@ class IntegratorBase(IntegratorSettings):
         self._quaternions = np.array(context.layout.root.unit_quaternions, dtype=np.int64)
         self._derivatives = context.derivative_evaluator()
         self._arrays = self._make_arrays(n, dtype)
+        if self._sources_of_breaks:
+            self._note_breaks()
         self._memory_before, self._bulk_before = self._memory.copy(), np.zeros(len(self._bulk))
         s = self._integers
         s[f.NUM_STATES], s[f.NUM_QUATERNIONS] = n, len(self._quaternions)
@@ -180,6 +188,26 @@ class IntegratorBase(IntegratorSettings):
             self._later_code = () if self.is_compiled_at_once else _later_code_of(type(self).attempt)
         self._compiled = None  # it knows the arrays by their addresses
         self._is_prepared = True
+
+    def begin_advance(self) -> None:
+        """Before some steps: makes ready if that has not been done, and asks where inputs are not smooth."""
+        if not self._is_initialized:
+            self.Initialize()
+        elif self._sources_of_breaks:
+            self._note_breaks()
+
+    def _note_breaks(self) -> None:
+        """Notes the times at which steps are to end, as what the derivatives depend on is not smooth there."""
+        given, known = [source() for source in self._sources_of_breaks], self._given_breaks
+        if len(given) == len(known) and all(a is b for a, b in zip(given, known)):
+            return
+        times = sorted({time for times in given for time in times})
+        # Half of the rounding: sums of a time and a step size that end there do not reach the break.
+        breaks: Any = np.array([[time, time - 0.5 * rounding_at(time)] for time in times]).ravel()
+        self._integers[f.NUM_BREAKS] = len(times) if len(self._x) else 0
+        self._breaks = breaks
+        self._integer_array[f.BREAKS] = address_of_array(breaks)
+        self._given_breaks = given  # last: an interrupt before that leaves nothing half noted
 
     def _check_arrays(self) -> None:
         """Compiled code cannot see what arrays of an attempt are like."""
@@ -222,15 +250,15 @@ class IntegratorBase(IntegratorSettings):
     # ------------------------------------------------------------------ dense output
 
     def StartDenseIntegration(self) -> None:
-        """Begins to record the continuous state as a function of time.
+        """Begins to record the continuous state as a function of time, from where the next step starts.
 
         Raises:
-            RuntimeError: the integrator is not initialized, there is no continuous state, or a recording is
+            RuntimeError: the integrator cannot be initialized, there is no continuous state, or a recording is
                 already in progress.
         """
         name = type(self).__name__
         if not self._is_initialized:
-            raise RuntimeError(f"{name} is not initialized; call Initialize() before StartDenseIntegration().")
+            self.Initialize()
         if len(self._x) == 0:
             raise RuntimeError(f"{name}: the system has no continuous state to record.")
         if self._dense_output is not None:
@@ -317,8 +345,7 @@ class IntegratorBase(IntegratorSettings):
         """
         if self._integers[f.IS_STEPPING]:
             self._refuse_within_a_step("IntegrateNoFurtherThanTime")
-        if not self._is_initialized:
-            self.Initialize()
+        self.begin_advance()
         time = self._store.flat.item(0).real
         for wanted in (publish_time, update_time, boundary_time):
             self._require_future(time, wanted)
@@ -395,7 +422,17 @@ class IntegratorBase(IntegratorSettings):
         status = self._take_step(target)
         if status != SUCCEEDED:
             self._check(status)
-        return bool(self._integers[f.IS_LAST])
+        return bool(self._store.flat[0] == target)
+
+    def _keep(self) -> tuple[bytes, int, NDArray[Any], NDArray[Any]]:
+        """What steps change beside time and state, as it is now, for `_return_to`."""
+        return bytes(self._reals), self._integers[f.NUM_STEPS], self._memory.copy(), self._bulk.copy()
+
+    def _return_to(self, kept: tuple[bytes, int, NDArray[Any], NDArray[Any]]) -> None:
+        """Undoes several steps that are to be taken once more, but for the time and the state."""
+        reals, num_steps, self._memory[:], self._bulk[:] = kept
+        self._reals[:] = memoryview(reals).cast(self._reals.format)
+        self._integers[f.NUM_STEPS], self._integers[f.KNOWS_START] = num_steps, 0
 
     def _take_step(self, target: float) -> int:
         """Takes a step, compiled or in Python."""
@@ -413,7 +450,11 @@ class IntegratorBase(IntegratorSettings):
             return_to_start(self)
             raise
         if status == SUCCEEDED:
-            note_step(self)
+            try:
+                note_step(self)
+            except BaseException:  # an interrupt, which comes as it is called; the step has been taken
+                note_step(self)
+                raise
         return status
 
     def _check(self, status: int) -> None:

@@ -90,6 +90,7 @@ class CompiledSteps:
         s[f.VALUES] = address_of_array(integrator._store.flat)
         s[f.RECORD], s[f.IN_PYTHON] = map(id, self._callbacks)
         s[f.X_START], s[f.XDOT_START] = address_of_array(integrator._x_start), address_of_array(integrator._xdot_start)
+        s[f.BREAKS] = address_of_array(integrator._breaks)
         s[f.QUATERNIONS] = address_of_array(integrator._quaternions)
         s[f.MEMORY], s[f.MEMORY_SIZE] = address_of_array(integrator._memory), len(integrator._memory)
         s[f.MEMORY_BEFORE] = address_of_array(integrator._memory_before)
@@ -110,6 +111,7 @@ class CompiledSteps:
         try:
             return self._take(target, operations)
         finally:
+            self._note_moves()  # an interrupt may have come when compiled code had just returned
             self._integers[f.WAY : f.END_OF_WAY] = way
 
     def _take(self, target: float, operations: tuple[int, int] | None) -> int:
@@ -144,6 +146,7 @@ class CompiledSteps:
             self._compute_in_python()
             self._conclude(specialize(try_step, self.place)(self.place))
         finally:
+            self._note_moves()
             self._integers[f.WAY : f.END_OF_WAY] = way
 
     def _conclude(self, status: int) -> None:

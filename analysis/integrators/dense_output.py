@@ -47,6 +47,8 @@ class DenseOutput:
 
     def _append(self, start: float, end: float, x_0: Array, x_1: Array, xdot_0: Array, xdot_1: Array) -> None:
         """Adds a step from `start`, where the recording ended so far, to `end` [s]."""
+        if not self._pieces:
+            self._start, self._x_first = start, x_0.copy()
         if start != self.end_time():
             raise RuntimeError(
                 f"The dense output ends at time {self.end_time()} s, but the next step begins at {start} s: the "

@@ -32,6 +32,7 @@ __all__ = [
     "Problem",
     "add",
     "attempt",
+    "breaks_of",
     "clear",
     "combine",
     "complex_matrix",
@@ -131,6 +132,16 @@ def quaternions_of(p: IntegratorBase) -> Any:
 @compiled_form(quaternions_of)
 def _quaternions_of(p: int) -> Any:
     return integers_at(integers_at(p)[f.QUATERNIONS])
+
+
+def breaks_of(p: IntegratorBase) -> Any:
+    """Times where what the derivatives depend on is not smooth, each with a time just before it [s]."""
+    return p._breaks
+
+
+@compiled_form(breaks_of)
+def _breaks_of(p: int) -> Any:
+    return doubles_at(integers_at(p)[f.BREAKS])
 
 
 def move(p: IntegratorBase, time: float, change: Array) -> None:

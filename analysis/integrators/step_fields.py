@@ -48,6 +48,7 @@ _number = itertools.count(BEFORE + NUM_COUNTED)
 # the problem and the method:
 NUM_STATES = next(_number)
 NUM_QUATERNIONS = next(_number)  # of length 1 in the state
+NUM_BREAKS = next(_number)  # times where what the derivatives depend on is not smooth
 ERROR_ORDER = next(_number)
 # addresses for compiled code; kernels take the one argument that is named:
 VALUES = next(_number)  # the flat array of the Context: time, continuous state, its derivatives, ...
@@ -63,6 +64,7 @@ END_OF_WAY = CHANGING + 1
 X_START = next(_number)  # state at the start of the step
 XDOT_START = next(_number)
 QUATERNIONS = next(_number)  # where they start in the state
+BREAKS = next(_number)  # each break, in increasing order, and a time just before it [s]
 MEMORY = next(_number)  # numbers that the method keeps from step to step
 MEMORY_BEFORE = next(_number)  # what they were at the start of the step
 MEMORY_SIZE = next(_number)
@@ -80,6 +82,7 @@ _number = itertools.count()
 # Floats.
 START = next(_number)  # time at the start of the step [s]
 TARGET = next(_number)  # where it is to end at the latest [s]
+END = next(_number)  # the time that TARGET stands for: where that is just before a break, the break [s]
 ROOM = next(_number)  # longest step that may be taken now [s]
 H = next(_number)  # size of the step in progress [s]
 ERROR = next(_number)  # largest estimated error of a state variable; nan: not finite, inf: equations were not solved

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["RESOLUTION", "is_too_fine", "latest_time", "next_step_size"]
+__all__ = ["RESOLUTION", "is_too_fine", "latest_time", "next_step_size", "rounding_at"]
 
 RESOLUTION = 2.0**-52  # of time, about: the distance to the next number, as a share of it
 _LEAST_TIME = 1e-30  # where time is less, this counts [s]
@@ -47,6 +47,11 @@ def next_step_size(h: float, error: float, accuracy: float, order: int) -> float
 def is_too_fine(interval: float, time: float) -> bool:
     """Whether a period or step [s] is less than what time can resolve: the sum of both is rounded to something else."""
     return not interval >= RESOLUTION * max(abs(time), _LEAST_TIME)
+
+
+def rounding_at(time: float) -> float:
+    """Times [s] that differ by no more than this, a few roundings of sums, count as the same."""
+    return 4.0 * RESOLUTION * max(abs(time), 1.0)
 
 
 def latest_time(interval: float) -> float:

@@ -14,6 +14,7 @@ from merganser.analysis.integrators import step_fields as f
 from merganser.analysis.integrators.problem import (
     Problem,
     attempt,
+    breaks_of,
     end_derivatives_of,
     evaluate,
     integers_of,
@@ -31,7 +32,7 @@ from merganser.analysis.integrators.problem import (
     state_of,
     time_of,
 )
-from merganser.analysis.integrators.step_size import is_too_fine, next_step_size
+from merganser.analysis.integrators.step_size import is_too_fine, next_step_size, rounding_at
 from merganser.framework.native import device
 from merganser.framework.native.tape import SUCCEEDED
 
@@ -44,7 +45,7 @@ _SLIVER = 1.001
 _CUT_SHORT = 0.95
 _RESOLUTION = 1e-14  # of time, for the shortest step
 
-_is_too_fine, _next_step_size = device(is_too_fine), device(next_step_size)
+_is_too_fine, _next_step_size, _margin = device(is_too_fine), device(next_step_size), device(rounding_at)
 
 
 @device
@@ -70,6 +71,9 @@ def begin_step(p: Problem, target: float) -> int:
     """
     s, r = integers_of(p), reals_of(p)
     time, longest = time_of(p), r[f.MAX_STEP_SIZE]
+    r[f.END] = target
+    if s[f.NUM_BREAKS] and not s[f.IS_SINGLE]:
+        target = _stop_before_break(p, time, target)
     room = target - time
     is_last = room <= _STRETCH * longest
     if not is_last:
@@ -87,6 +91,29 @@ def begin_step(p: Problem, target: float) -> int:
     s[f.IS_LAST], s[f.IS_CUT_SHORT], s[f.KNOWS_START] = is_last, is_cut_short, 0
     remember(p)
     return SUCCEEDED
+
+
+@device
+def _stop_before_break(p: Problem, time: float, target: float) -> float:
+    """A time just before the next break if that is no later than the target, otherwise the target [s].
+
+    So all derivatives of a step are those of one side. Those of the next step are of the other, also at its start.
+    """
+    breaks, r, margin = breaks_of(p), reals_of(p), _margin(time)
+    low, high = 0, integers_of(p)[f.NUM_BREAKS]
+    while low < high:  # until the number of breaks that are not later than now, but for rounding
+        middle = (low + high) // 2
+        if breaks[2 * middle] <= time + margin:
+            low = middle + 1
+        else:
+            high = middle
+    if low > 0 and breaks[2 * low - 2] > time:
+        set_time(p, min(breaks[2 * low - 2], target))
+    if low == integers_of(p)[f.NUM_BREAKS] or breaks[2 * low] > target:
+        return target
+    if target - breaks[2 * low] > _margin(target):
+        r[f.END] = breaks[2 * low]
+    return float(breaks[2 * low + 1])
 
 
 @device
@@ -165,13 +192,15 @@ def _finish(p: Problem, s: Any, r: Any) -> int:
         set_time(p, r[f.TARGET])
     if s[f.NUM_QUATERNIONS]:
         _scale_quaternions(p)
-    if not s[f.IS_RECORDED]:
-        return SUCCEEDED
-    xdot_end = end_derivatives_of(p)
-    status = evaluate(p, xdot_end)
-    if status == SUCCEEDED and not math.isfinite(largest(xdot_end)):
-        status = f.NOT_FINITE
-    return record(p) if status == SUCCEEDED else status
+    status = SUCCEEDED
+    if s[f.IS_RECORDED]:
+        xdot_end = end_derivatives_of(p)
+        status = evaluate(p, xdot_end)
+        if status == SUCCEEDED and not math.isfinite(largest(xdot_end)):
+            status = f.NOT_FINITE
+    if is_last and r[f.END] != r[f.TARGET]:
+        set_time(p, r[f.END])
+    return record(p) if status == SUCCEEDED and s[f.IS_RECORDED] else status
 
 
 @device

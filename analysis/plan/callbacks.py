@@ -107,14 +107,13 @@ class Handler:
             elif len(self.events) == 1:  # the loop has put the present values into the room for the new ones
                 status = call_handler(context, event, self._room)
             else:
-                status = compute_updates(self.events, self._kind)[0]
+                status = compute_updates(self.events)[0]
             # No signal is looked at from the return of a handler until its status is noted.
             fields[f.RETURNED] = self.number
             if status is DID_ITS_WORK:
                 fields[f.HAS_EFFECT] = 1
             elif status is not DID_NOTHING:
                 plan.statuses += [status]
-            plan.last_handler = self
             if store.reads & ~self._reads:
                 self._reads |= store.reads
                 plan.note_reads(self._key, self._reads)
@@ -176,14 +175,14 @@ class WatchedStep:
         fields, time = plan.fields, plan.time()
         if fields[f.PLACE] != f.WATCHING or time == self._start:
             return
-        due = fields[f.DUE] if time >= plan.reals[f.NEXT_TIME] else 0
-        next_time = plan.reals[f.NEXT_TIME]
+        reals = plan.reals
+        next_time = reals[f.NEXT_TIME]
+        due = fields[f.DUE] if time >= next_time else 0
         if watch.triggered:
             due, next_time = schedule.with_others(due, watch.triggered_events()), time
         must_stop = fields[f.MUST_STOP] or watch.is_accumulating()
-        # No signal is looked at between these.
-        fields[f.DUE], plan.reals[f.NEXT_TIME], fields[f.MUST_STOP] = due, next_time, must_stop
-        fields[f.PLACE] = f.ENDING
+        # One statement, in which no signal is looked at: half of it, noted again, would be another end.
+        fields[f.DUE], reals[f.NEXT_TIME], fields[f.MUST_STOP], fields[f.PLACE] = due, next_time, must_stop, f.ENDING
 
 
 def key_of(events: EventList) -> int:

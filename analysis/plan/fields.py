@@ -114,7 +114,7 @@ PUBLISH_END = next(_number)
 GROUP_SIZE = next(_number)
 
 # Flags of a group.
-HAS_UPDATES = 1
+HAS_UPDATES = 1  # of the phase of discrete updates
 HAS_NATIVE_UPDATES = 2
 HAS_PUBLISHES = 4
 HAS_NATIVE_PUBLISHES = 8
@@ -122,6 +122,8 @@ HAS_LOGS = 16
 NEEDS_PYTHON_STEP = 32
 HAS_STATE_UPDATES = 64
 CHANGES_DERIVATIVES = 128  # whether the time derivatives depend on what the updates change
+HAS_DISCRETE_UPDATES = 256  # among the updates are discrete ones
+HAS_JOINING_UPDATES = 512  # among the updates are unrestricted ones that join the discrete ones, all of them operations
 
 SLICE = 10_000_000  # how long the loop runs before Python looks for signals [ns]
 

@@ -131,15 +131,17 @@ def _update_state(i: Any, group: Any) -> int:
 @device
 def _update(i: Any, group: Any) -> int:
     """All discrete updates see the values from before; then all changes are made at once."""
-    i[f.HAS_EFFECT] = group[f.GROUP_FLAGS] & f.HAS_NATIVE_UPDATES
+    flags = group[f.GROUP_FLAGS]
+    i[f.HAS_EFFECT] = flags & (f.HAS_NATIVE_UPDATES | f.HAS_JOINING_UPDATES)
     outcome = _handle(
         i, group[f.UPDATE_INPUTS_BEGIN], group[f.UPDATE_INPUTS_END], group[f.UPDATE_BEGIN], group[f.UPDATE_END]
     )
     if outcome == SUCCEEDED and i[f.HAS_EFFECT]:
         run(i, group[f.COMMIT_BEGIN], group[f.COMMIT_END])
         _note_updates(i, group)
-        i[f.NUM_UPDATES] += 1
-    if outcome == AGAIN and i[f.HANDLED] > 0:  # a handler is not called twice
+        i[f.NUM_UPDATES] += 1 if flags & f.HAS_DISCRETE_UPDATES else 0
+        i[f.NUM_STATE_UPDATES] += 1 if flags & f.HAS_JOINING_UPDATES else 0
+    if outcome in (AGAIN, FAILED) and i[f.HANDLED] > 0:  # a handler is not called twice
         return f.PYTHON_UPDATES
     return outcome
 
@@ -229,7 +231,7 @@ def _pass_time(i: Any, r: Any, values: Any) -> int:
     if _has_rung(i):
         return f.PYTHON_STEP
     time = values[0]
-    r[f.NEXT_TIME], i[f.DUE] = strike_after(doubles_at(i[f.CLOCKS]), i[f.NUM_CLOCKS], time)
+    r[f.NEXT_TIME], i[f.DUE] = strike_after(doubles_at(i[f.CLOCKS]), i[f.NUM_CLOCKS], time, r[f.BOUNDARY])
     if math.isnan(r[f.NEXT_TIME]):
         return f.PYTHON_STEP
     target = r[f.NEXT_TIME] if r[f.NEXT_TIME] < r[f.BOUNDARY] else r[f.BOUNDARY]

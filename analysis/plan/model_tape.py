@@ -132,7 +132,7 @@ class ModelTape:
         return all(check() for check in self._assembly.checks)
 
     def settle(self) -> None:
-        """To be called when Python takes over, see NativeCode.settle."""
+        """To be called when Python takes over, see NativeCode.on_stop."""
         for settle in self._assembly.settlers:
             settle()
 

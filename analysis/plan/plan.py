@@ -105,7 +105,6 @@ class Plan:
         self._is_running = self._has_failed = self.drops_publishes = False
         self._outcome = SUCCEEDED  # of the loop
         self._has_new_reads = False  # whether it has become known that event handlers read more
-        self.last_handler: Handler | None = None  # that the loop has called
         self._show: Callable[[float], None] = _show_nothing
         self._callbacks = self._look, self._add_group_in_loop, self._make_room
         self._integers[f.LOOK], self._integers[f.ADD_GROUP], self._integers[f.MAKE_ROOM] = map(id, self._callbacks)
@@ -302,6 +301,8 @@ class Plan:
         if not self._is_running:
             return
         i = self.fields
+        if self._outcome == RAISED:  # a callback has not come to its end, which would have noted what it has changed
+            self._steps[sf.IS_CURRENT], i[f.NEEDS_ALL] = 0, 1
         self.note_changes()
         if self._watched_step is not None:
             self._watched_step.note_updates()
@@ -338,11 +339,15 @@ class Plan:
             self.statuses = [*self.statuses, *[others] * (i[f.HANDLED] - len(self.statuses))]
         if self._outcome == RAISED and place == f.UPDATING:  # these updates have not been made, and happen anew
             self.statuses = []
-        if self._outcome == f.PYTHON_UPDATES and self.last_handler is not None:
-            self._pass_on_updates(self.last_handler)
+        if self._outcome == f.PYTHON_UPDATES:
+            begin = self._program.groups[f.GROUP_SIZE * group + f.UPDATE_BEGIN]
+            called = range(begin, begin + i[f.HANDLED])
+            handlers = [handler for handler in self._program.update_handlers if handler.number in called]
+            if handlers:
+                self._pass_on_updates(handlers[-1])
 
     def _pass_on_updates(self, handler: Handler) -> None:
-        """Leaves to Python the discrete updates that come after those of a handler."""
+        """Leaves to Python the discrete updates that come after those of the last handler that has been called."""
         last, events = handler.events[-1], self.pending.discrete
         number = next(n for n, item in enumerate(events) if item[0] is last[0] and item[1] is last[1]) + 1
         contexts = dict.fromkeys(context for context, _ in events[:number])

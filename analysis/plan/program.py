@@ -51,6 +51,7 @@ class Program:
         constants: mask of the operations among what these depend on that neither time nor continuous state changes.
         most_samples: how many samples may be added to a log at once.
         logs: the logs that operations write to.
+        update_handlers: those of discrete updates.
         on_demand: handlers of publish events that the loop leaves out while nobody wants them.
         operations, settlers, checks, reads_abstract_state: see Assembly.
     """
@@ -78,6 +79,7 @@ class Program:
         self.changes = [down["time"] | down["xc"], *[0] * f.LAST_GROUP_BIT]
         self.most_samples = 1
         self.on_demand: list[Handler] = []
+        self.update_handlers: list[Handler] = []
         self._places: dict[LeafContext, list[tuple[int, tuple[int, int]]]] = {}
         self._add_derivatives(context)
         for clocks in known_groups:
@@ -154,11 +156,13 @@ class Program:
         row = [0] * f.GROUP_SIZE
         row[f.GROUP_CLOCKS] = clocks
         changes = 0
-        if events.unrestricted and not self._are_native(events.unrestricted):
+        joining = [item for item in events.discrete if item[1].joins_discrete_updates]
+        needs_python = not self._are_native([*events.unrestricted, *joining])
+        if needs_python:
             row[f.GROUP_FLAGS] = f.NEEDS_PYTHON_STEP
         elif events.unrestricted:
             changes |= self._add_state_updates(row, events.unrestricted)
-        if events.discrete:
+        if events.discrete and not needs_python:
             changes |= self._add_updates(row, events.discrete)
         if events.publish:
             self._add_publishes(row, events.publish)
@@ -205,7 +209,7 @@ class Program:
         return changes
 
     def _add_updates(self, row: list[int], events: EventList) -> int:
-        """Discrete updates; returns the mask of what depends on what they change."""
+        """Discrete updates and those that join them; returns the mask of what depends on what they change."""
         row[f.GROUP_FLAGS] |= f.HAS_UPDATES
         by_leaf = _by_leaf(events)
         native = [self._are_native(leaf) for leaf in by_leaf]
@@ -214,8 +218,12 @@ class Program:
         changes = 0
         handlers: list[Handler] = []
         for leaf, is_native in zip(by_leaf, native):
-            context = leaf[0][0]
-            changes |= context.layout.down["xd"]
+            context, event = leaf[0]
+            down = context.layout.down
+            changes |= down["xd"]
+            row[f.GROUP_FLAGS] |= f.HAS_JOINING_UPDATES if event.joins_discrete_updates else f.HAS_DISCRETE_UPDATES
+            if event.joins_discrete_updates:
+                changes |= down["xc"] | down["xa"]
             if is_native:
                 row[f.GROUP_FLAGS] |= f.HAS_NATIVE_UPDATES
                 self._add_native_updates(leaf)
@@ -224,6 +232,7 @@ class Program:
             else:
                 self._add_present_values(context)
                 handlers.append(self._add_handler(leaf, EventKind.DISCRETE_UPDATE, *masks))
+        self.update_handlers += handlers
         row[f.UPDATE_END] = row[f.COMMIT_BEGIN] = len(self._assembly)
         for leaf in by_leaf:
             self._add_commit(leaf[0][0])

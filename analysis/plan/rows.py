@@ -80,14 +80,14 @@ def _load(
 
 
 @device
-def _make_first_events_due(i: Any, r: Any, time: float, just_before: float) -> None:
+def _make_first_events_due(i: Any, r: Any, time: float) -> None:
     """As Simulator.Initialize: what is due at the start is published, and updates wait for the first step.
 
     It is as if a step had just ended; that is not counted.
     """
     clocks, num_clocks = doubles_at(i[f.CLOCKS]), i[f.NUM_CLOCKS]
     forget_strikes(clocks, num_clocks)
-    i[f.DUE], r[f.NEXT_TIME] = clocks_at(clocks, num_clocks, time, just_before), time
+    i[f.DUE], r[f.NEXT_TIME] = clocks_at(clocks, num_clocks, time), time
     i[f.PLACE], i[f.NUM_STEPS], i[f.STEPS_LEFT] = f.ENDING, -1, 1
     r[f.BOUNDARY] = math.inf
 
@@ -106,7 +106,6 @@ def advance_rows(
     counts_at: Any,  # among the fields
     # In:
     rows_in: Any,  # values at `places_in`, shape [n, m]
-    just_before_in: Any,  # the largest number that is less than the time of each row, shape [n]
     boundary_time: float,  # [s]
     # Out:
     marks: Any,  # where the track stands
@@ -121,7 +120,7 @@ def advance_rows(
         n = marks[ROW]
         if marks[STAGE] == LOAD:
             _load(i, r, values, fields_in, reals_in, step_fields_in, step_reals_in, places_in, rows_in[n])
-            _make_first_events_due(i, r, values[0], just_before_in[n])
+            _make_first_events_due(i, r, values[0])
             marks[STAGE] = INITIALIZE
         if marks[STAGE] == INITIALIZE:
             outcome = call_kernel(loop, (fields_place,))
@@ -259,12 +258,11 @@ class Track:
         """
         plan, marks = self._plan, self._marks
         marks[STEPS_LEFT] = num_steps
-        just_before = np.nextafter(rows[:, 0], -np.inf)
         plan._begin_slice()
         while True:
             outcome: int = advance_rows(
                 self._loop, plan._place, self._fields, self._reals, self._step_fields, self._step_reals,
-                self.places, self.results_at, _COUNTS, rows, just_before, boundary_time, marks, results, counts,
+                self.places, self.results_at, _COUNTS, rows, boundary_time, marks, results, counts,
             )  # fmt: skip
             if outcome == f.DONE:
                 return 0

@@ -11,6 +11,7 @@ from docstrings import first_sentence, to_rst
 from public_names import PublicNames, is_inside, public_names
 
 _FOR_PROGRAMS = "Packages that programs use"
+_MANY_MEMBERS = 120  # of a class whose topics have pages of their own
 _FOR_EXTENSIONS = "Packages for those who extend merganser"
 
 
@@ -22,7 +23,7 @@ def write_pages(folder: Path) -> None:
         pages[package] = _package_page(names, package)
     for home, thing in names.things.items():
         if inspect.isclass(thing):
-            pages[home] = _class_page(names, home, thing)
+            pages |= _class_pages(names, home, thing)
     folder.mkdir(exist_ok=True)
     for path in folder.glob("*.rst"):
         if path.stem not in pages:
@@ -121,23 +122,52 @@ def _value(address: str, value: Any) -> list[str]:
     return [f".. py:data:: {address.rpartition('.')[2]}", *shown, ""]
 
 
-def _class_page(names: PublicNames, home: str, cls: type) -> list[str]:
+def _class_pages(names: PublicNames, home: str, cls: type) -> dict[str, list[str]]:
+    """The page of a class and, if it has very many members, one for each topic."""
     package, _, name = home.rpartition(".")
     lines = [*_title(name), f".. py:currentmodule:: {package}", ""]
     lines += [f".. autoclass:: {home}", "   :show-inheritance:", ""]
     topics = [(part, members) for part, members in names.topics(cls) if members]
-    if sum(len(members) for _, members in topics) > 8:
-        rows = [
-            (f":py:obj:`{member} <{home}.{member}>`", first_sentence(inspect.getdoc(getattr(cls, member))))
-            for _, members in topics
-            for member in members
-        ]
-        lines += _indented([".. rubric:: Summary", "", *_table(rows)])
+    size = sum(len(members) for _, members in topics)
+    if size > _MANY_MEMBERS:
+        return _pages_by_topic(names, home, cls, topics, lines)
+    if size > 8:
+        lines += _indented([".. rubric:: Summary", ""])
+        for _, members in topics:
+            lines += _indented(_summary(home, cls, members))
     for part, members in topics:
         lines += [] if part is cls else [f"   .. rubric:: {first_sentence(part.__doc__)}", ""]
         for member, thing in members.items():
             lines += _indented(_member(names, f"{home}.{member}", thing))
-    return lines
+    return {home: lines}
+
+
+def _summary(home: str, cls: type, members: dict[str, Any]) -> list[str]:
+    rows = [
+        (f":py:obj:`{member} <{home}.{member}>`", first_sentence(inspect.getdoc(getattr(cls, member))))
+        for member in members
+    ]
+    return _table(rows)
+
+
+def _pages_by_topic(
+    names: PublicNames, home: str, cls: type, topics: list[tuple[type, dict[str, Any]]], lines: list[str]
+) -> dict[str, list[str]]:
+    package, _, name = home.rpartition(".")
+    pages, entries = {}, []
+    for part, members in topics:
+        word = "general" if part is cls else part.__name__.removesuffix("Face").lower()
+        title, topic = f"{name}: {word}", f"{home}-{word}"
+        about = [] if part is cls else to_rst(part.__doc__)
+        page = [*_title(title), *about, f".. py:currentmodule:: {package}", ""]
+        page += [f".. py:class:: {name}", "   :no-index:", ""]
+        for member, thing in members.items():
+            page += _indented(_member(names, f"{home}.{member}", thing))
+        pages[topic] = page
+        first = "" if part is cls else first_sentence(part.__doc__)
+        lines += [*_title(word.capitalize(), "-"), f":doc:`{topic}`. {first}", "", *_summary(home, cls, members)]
+        entries.append(f"   {word} <{topic}>")
+    return {home: [*lines, ".. toctree::", "   :hidden:", "", *entries, ""], **pages}
 
 
 def _member(names: PublicNames, address: str, thing: Any) -> list[str]:

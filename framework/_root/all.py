@@ -1,7 +1,8 @@
 """Every public name of the package, for interactive work: `from merganser.all import *`.
 
-The names of merganser.framework.symbolic are among them where sympy is installed (extra `symbolic`). As sympy takes
-0.3 s to import, that only happens when one of them is asked for; so it is with merganser.multibody.visualization.
+The names of merganser.framework.symbolic are among them where sympy is installed. As sympy takes
+0.3 s to import, that only happens when one of them is asked for; so it is with merganser.framework.optimization,
+merganser.multibody.inverse_kinematics and merganser.multibody.visualization.
 Functions that both have (sin, sqrt, max, ...) are those of merganser.framework.math, which take floats, AutoDiffXd and
 Expression; `Polynomial` is the symbolic one.
 """
@@ -25,7 +26,6 @@ from merganser.geometry import *  # noqa: F403
 from merganser.geometry.perception import *  # noqa: F403
 from merganser.geometry.sensors import *  # noqa: F403
 from merganser.multibody.controllers import *  # noqa: F403
-from merganser.multibody.inverse_kinematics import *  # noqa: F403
 from merganser.multibody.manipulation import *  # noqa: F403
 from merganser.multibody.math import *  # noqa: F403
 from merganser.multibody.parsing import *  # noqa: F403
@@ -36,6 +36,8 @@ from merganser.multibody.tree import *  # noqa: F403
 
 if TYPE_CHECKING:
     from merganser.framework.symbolic import *  # type: ignore[assignment]  # noqa: F403  # isort: skip
+    from merganser.framework.optimization import *  # noqa: F403  # isort: skip
+    from merganser.multibody.inverse_kinematics import *  # noqa: F403  # isort: skip
     from merganser.multibody.visualization import *  # noqa: F403  # isort: skip
     from merganser.framework.math import *  # noqa: F403  # isort: skip
 
@@ -54,12 +56,42 @@ _SYMBOLIC = (
     "positive_semidefinite", "to_sympy", "uninterpreted_function",
 )  # fmt: skip
 _VISUALIZATION = (
-    "AddDefaultVisualization", "AddFrameTriadIllustration", "ApplyVisualizationConfig", "ContactVisualizer",
-    "ContactVisualizerParams", "ContactVisualizer_", "InertiaVisualizer", "JointSliders", "JointSliders_",
-    "ModelVisualizer", "VisualizationConfig",
+    "ActuatorSliders", "AddDefaultVisualization", "AddFrameTriadIllustration", "ApplyVisualizationConfig",
+    "ContactVisualizer", "ContactVisualizerParams", "ContactVisualizer_", "DragSpring", "InertiaVisualizer",
+    "JointSliders", "JointSliders_", "ModelVisualizer", "SimulationControls", "VisualizationConfig",
+)  # fmt: skip
+_OPTIMIZATION = (
+    "AddLogarithmicSos1Constraint", "AddLogarithmicSos2Constraint", "AddSos2Constraint", "AdjustableConstraint",
+    "Binding", "BoundingBoxConstraint", "ChooseBestSolver", "ClarabelSolver", "ClarabelSolverDetails", "ClpSolver",
+    "CommonSolverOption", "Constraint", "Cost", "CsdpSolver", "EqualityConstrainedQPSolver", "EvaluatorBase",
+    "ExponentialConeConstraint", "ExpressionConstraint", "ExpressionCost", "GetAvailableSolvers", "GetProgramType",
+    "GurobiSolver", "HighsSolver", "HighsSolverDetails", "InteriorPointSolver", "InteriorPointSolverDetails",
+    "IpoptSolver", "L1NormCost", "L2NormCost", "LInfNormCost", "LinearComplementarityConstraint",
+    "LinearConstraint", "LinearCost", "LinearEqualityConstraint", "LinearMatrixInequalityConstraint",
+    "LinearSystemSolver", "LorentzConeConstraint", "MakeFirstAvailableSolver", "MakeSolver", "MathematicalProgram",
+    "MathematicalProgramResult", "MinimumValueLowerBoundConstraint", "MinimumValueUpperBoundConstraint",
+    "MixedIntegerBranchAndBound", "MobyLcpSolver", "MosekSolver", "NloptSolver", "OsqpSolver",
+    "PerspectiveQuadraticCost", "PositiveSemidefiniteConstraint", "ProgramAttribute", "ProgramType",
+    "PyFunctionConstraint", "PyFunctionCost", "QuadraticConstraint", "QuadraticCost",
+    "RotatedLorentzConeConstraint", "ScsSolver", "SlsqpSolver", "SlsqpSolverDetails", "SnoptSolver",
+    "SolutionResult", "Solve", "SolveInParallel", "SolverId", "SolverInterface", "SolverOptions", "SolverType",
+    "UnrevisedLemkeSolver", "VisualizationCallback",
+)  # fmt: skip
+_POSTURES = (
+    "AddMultibodyPlantConstraints", "AddUnitQuaternionConstraintOnPlant", "AngleBetweenVectorsConstraint",
+    "AngleBetweenVectorsCost", "ComInPolyhedronConstraint", "ComPositionConstraint",
+    "DifferentialInverseKinematicsController", "DifferentialInverseKinematicsIntegrator",
+    "DifferentialInverseKinematicsParameters", "DifferentialInverseKinematicsResult",
+    "DifferentialInverseKinematicsStatus", "DifferentialInverseKinematicsSystem", "DistanceConstraint",
+    "DoDifferentialInverseKinematics", "GazeTargetConstraint", "InverseKinematics",
+    "MinimumDistanceLowerBoundConstraint", "MinimumDistanceUpperBoundConstraint", "OrientationConstraint",
+    "OrientationCost", "PointToLineDistanceConstraint", "PointToPointDistanceConstraint", "PolyhedronConstraint",
+    "PositionConstraint", "PositionCost", "UnitQuaternionConstraint",
 )  # fmt: skip
 _LATER: dict[str, tuple[str, ...]] = {
+    "merganser.framework.optimization": _OPTIMIZATION,
     "merganser.framework.symbolic": _SYMBOLIC,
+    "merganser.multibody.inverse_kinematics": _POSTURES,
     "merganser.multibody.visualization": _VISUALIZATION,
 }
 _has_sympy = importlib.util.find_spec("sympy") is not None
@@ -67,18 +99,20 @@ if _has_sympy:
     del Polynomial  # noqa: F821  of one variable, in trajectories; symbolic's is the one of this name
 
 __all__ = sorted({name for name in globals() if not name.startswith("_")} - {"TYPE_CHECKING", "Any", "importlib"})
-__all__ += _VISUALIZATION
+__all__ += (*_OPTIMIZATION, *_POSTURES, *_VISUALIZATION)
 if _has_sympy:
     __all__ += _SYMBOLIC
 
 
-def __getattr__(name: str) -> Any:
-    for module, names in _LATER.items():
-        if name in names and name in __all__:
-            home = importlib.import_module(module)
-            globals().update((each, getattr(home, each)) for each in names)
-            return globals()[name]
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+if not TYPE_CHECKING:  # type checkers would take it for a promise that every name is there
+
+    def __getattr__(name: str) -> Any:
+        for module, names in _LATER.items():
+            if name in names and name in __all__:
+                home = importlib.import_module(module)
+                globals().update((each, getattr(home, each)) for each in names)
+                return globals()[name]
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = ["print_model_info", "weld_loose_bodies"]
 
 import logging
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -178,6 +179,8 @@ def _left_out(warnings: Sequence[str]) -> list[str]:
 
 
 def _limits(joint: Any) -> str:
+    if math.isfinite(angle := getattr(joint, "rotation_limit", lambda: math.inf)()):
+        return f"turn of {angle:.4g}"
     if joint.num_positions() != 1:
         return ""
     lower, upper = joint.position_lower_limits()[0], joint.position_upper_limits()[0]

@@ -18,9 +18,9 @@ def add_view_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("-w", "--open-window", dest="browser_new", action="store_true", help="open a window of the browser")
     add("-q", "--position", type=float, nargs="+", default=[], metavar="Q", help="where joints are at first")
-    add("--visualize_frames", action="store_true", help="show all frames, as triads")
-    add("--triad_length", type=float, default=0.3, metavar="M", help="of their axes [m], default 0.3")
-    add("--triad_radius", type=float, default=0.005, metavar="M", help="of their axes [m], default 0.005")
+    add("--visualize_frames", action="store_true", help="show all frames at first, as triads")
+    add("--triad_length", type=float, metavar="M", help="of their axes [m], default 0.3, or what fits the model")
+    add("--triad_radius", type=float, metavar="M", help="of their axes [m], default 1/60 of the length")
     add("--triad_opacity", type=float, default=0.9, metavar="A", help="from 0 to 1, default 0.9")
     add("--compliance_type", default="undefined", choices=("undefined", "rigid", "compliant"),
         help="hydroelastic contact of geometries whose files do not say: rigid or compliant")  # fmt: skip

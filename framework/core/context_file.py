@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import pickle
-import uuid
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from merganser.framework.core.context_values import ContextValues, put_values, take_values
 from merganser.framework.core.plain_values import Loading, Unplain, from_plain, to_plain
+from merganser.framework.core.saving import saved
 from merganser.framework.core.values import AbstractValue, Value
 
 if TYPE_CHECKING:
@@ -61,16 +61,8 @@ def save_context(context: Context, path: str | os.PathLike[str], allow_pickle: b
 
 def _write(path: str | os.PathLike[str], arrays: dict[str, Array]) -> None:
     """Writes an archive; whoever looks at `path`, even after a power failure, finds either this one or the old one."""
-    temporary = f"{os.fspath(path)}.{uuid.uuid4().hex[:12]}.part"  # of its own: others may be saving there, too
-    try:
-        with open(temporary, "xb") as file:
-            np.savez(file, **arrays)  # type: ignore[arg-type]
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        if os.path.exists(temporary):
-            os.remove(temporary)
+    with saved(path, survives_power_failure=True) as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]
 
 
 def LoadContext(system: System, path: str | os.PathLike[str], allow_pickle: bool = False) -> Context:

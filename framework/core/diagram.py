@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from merganser.framework.core.context import Context
 from merganser.framework.core.diagram_context import DiagramContext
 from merganser.framework.core.errors import nearest_names
 from merganser.framework.core.events import DeclaredEvent
@@ -61,7 +62,7 @@ class Diagram(System):
             system._sys_names_around = None
         numbers = {system: number for number, system in enumerate(systems)}
         for index, (name, targets) in enumerate(inputs.items()):
-            entrance = InputPort(self, index, name, targets[0]._model, targets[0]._size)
+            entrance: InputPort[Any] = InputPort(self, index, name, targets[0]._model, targets[0]._size)
             self._add_port(entrance, self._sys_input_ports, "input")
             self._sys_input_targets.append([(numbers[target._system], int(target._index)) for target in targets])
             for target in targets:
@@ -110,7 +111,7 @@ class Diagram(System):
 
     # ------------------------------------------------------------------ contexts
 
-    def GetSubsystemContext(self, subsystem: System, context: Any) -> Any:
+    def GetSubsystemContext(self, subsystem: System, context: Context) -> Context:
         """Returns the part of this Diagram's context that belongs to a system inside, at any depth."""
         self.ValidateContext(context)
         require_system(subsystem, self)
@@ -121,7 +122,7 @@ class Diagram(System):
             )
         return inside
 
-    def GetMutableSubsystemContext(self, subsystem: System, context: Any) -> Any:
+    def GetMutableSubsystemContext(self, subsystem: System, context: Context) -> Context:
         """Returns the part of this Diagram's context that belongs to a system inside, for changing it."""
         return self.GetSubsystemContext(subsystem, context)
 

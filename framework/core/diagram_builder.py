@@ -48,7 +48,8 @@ class DiagramBuilder:
         """Adds a system and returns it; one without a name is named after its class.
 
         Raises:
-            ValueError: a system of that name is there already, or the system belongs to a diagram.
+            ValueError: a system of that name is there already.
+            RuntimeError: the system has been added to a diagram before, this one or another.
         """
         self._require_not_built()
         if not isinstance(system, System):
@@ -60,7 +61,11 @@ class DiagramBuilder:
                 f"[{self._scalar.__name__}](), or build the diagram with DiagramBuilder_[{system._scalar.__name__}]."
             )
         if system in self._systems or system._sys_parent is not None:
-            raise ValueError(f"System '{system.GetSystemPathname()}' has been added to a diagram before.")
+            where = "this diagram" if system in self._systems else "another diagram"
+            raise RuntimeError(
+                f"System '{system.GetSystemPathname()}' has been added to {where} before. A system is a part of one "
+                "diagram, once: make another one, or a copy with system.Clone()."
+            )
         if system._sys_name and self.HasSubsystemNamed(system._sys_name):
             raise ValueError(f"The diagram already has a system named '{system._sys_name}'; names must be unique.")
         if not system._sys_name:
@@ -290,7 +295,7 @@ class DiagramBuilder:
             raise RuntimeError(f"Diagram '{target.GetSystemPathname()}' has been built before.")
         for system in self._systems:
             if system._sys_parent is not None:
-                raise ValueError(
+                raise RuntimeError(
                     f"System '{system.GetSystemPathname()}' has become part of another diagram since it was added."
                 )
         systems = list(self._systems)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from merganser.framework.core.layout import LeafLayout, RootLayout, SystemLayout
 from merganser.framework.core.leaf_context import LeafContext
 from merganser.framework.core.state import AbstractValues, DiscreteValues, Parameters
 from merganser.framework.core.store import FixedInputPortValue, Store
+from merganser.framework.core.values import BasicVector
 
 __all__ = ["DiagramContext", "make_context"]
 
@@ -30,7 +31,11 @@ class DiagramContext(Context):
             [value for c in children for value in c._parameters._abstract._items],
         )
 
-    def get_mutable_discrete_state(self, index: int | None = None) -> Any:
+    @overload
+    def get_mutable_discrete_state(self, index: None = None) -> DiscreteValues: ...
+    @overload
+    def get_mutable_discrete_state(self, index: int) -> BasicVector: ...
+    def get_mutable_discrete_state(self, index: int | None = None) -> DiscreteValues | BasicVector:
         if index is None:
             return super().get_mutable_discrete_state()
         self._item(self._discrete, index, "discrete state group")  # checks the index
@@ -39,6 +44,7 @@ class DiagramContext(Context):
             if index < groups:
                 return child.get_mutable_discrete_state(index)
             index -= groups
+        raise AssertionError("an index that was checked belongs to a child")
 
     def _route_input(self, index: int, source: Any) -> None:
         super()._route_input(index, source)

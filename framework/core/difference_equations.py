@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from merganser.framework.core.events import EventKind, PeriodicEventData, TriggerType
-from merganser.framework.core.execution import compute_updates, raise_if_failed
+from merganser.framework.core.execution import compute_updates, of_kind, raise_if_failed
 from merganser.framework.core.state import DiscreteValues
 from merganser.framework.core.system_base import SystemBase
 
@@ -38,7 +38,7 @@ class DifferenceEquationMethods(SystemBase):
                 f"updates of exactly one timing; found: {found}."
             )
         events = self._events_with(context, TriggerType.kPeriodic)
-        status, updates = compute_updates(events, EventKind.DISCRETE_UPDATE)
+        status, updates = compute_updates(of_kind(events, EventKind.DISCRETE_UPDATE))
         raise_if_failed(status, context)
         result = context._discrete.Clone()
         merge_updates(updates, context, result)

@@ -11,6 +11,12 @@ __all__ = ["Enumeration"]
 class Enumeration(enum.Enum):
     """Members compare only with each other; they stand for an integer where one is asked for."""
 
+    @classmethod
+    def _missing_(cls, value: object) -> Any:
+        """Refuses what is no value of a member, and says which there are."""
+        members = ", ".join(f"{member.name} = {member.value!r}" for member in cls)
+        raise ValueError(f"{cls.__name__} has no member with the value {value!r}; there are {members}.")
+
     def __int__(self) -> Any:
         return self.value
 

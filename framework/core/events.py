@@ -297,7 +297,8 @@ class DeclaredEvent:
     `handler` is called as handler(context) for publish events, handler(context, discrete_values) for discrete
     updates and handler(context, state) for unrestricted updates. `period` and `offset` are those of periodic events.
     `native` is an operation that does the same, if there is one. `demand` tells whether a publish event is wanted at
-    the moment, None if it always is. `arrivals` are what an event with the trigger kTimed waits for.
+    the moment, None if it always is. `arrivals` are what an event with the trigger kTimed waits for. An unrestricted
+    update that `joins_discrete_updates` happens together with discrete updates: all of them see the state from before.
     """
 
     kind: EventKind
@@ -308,3 +309,4 @@ class DeclaredEvent:
     native: NativeCode | ContextualCode | None = None
     demand: Demand | None = None
     arrivals: Arrivals | None = None
+    joins_discrete_updates: bool = False

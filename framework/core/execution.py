@@ -14,6 +14,7 @@ from merganser.framework.core.events import (
     EventStatus,
     most_severe,
 )
+from merganser.framework.core.state import DiscreteValues
 
 if TYPE_CHECKING:
     from merganser.framework.core.context import Context
@@ -27,13 +28,15 @@ __all__ = [
     "call_handler",
     "compute_updates",
     "execute",
+    "in_phases",
     "make_updates",
+    "of_kind",
     "raise_if_failed",
 ]
 
 EventList = Sequence[tuple["LeafContext", DeclaredEvent]]
 UpdateList = Sequence[tuple["LeafContext", Any]]
-Updates = tuple[EventKind, list[tuple["LeafContext", Any]], EventStatus]
+Updates = tuple[EventKind, list[tuple["LeafContext", Any]], EventStatus, EventList]  # the last: what they come from
 
 
 class Begun(NamedTuple):
@@ -53,6 +56,24 @@ class Begun(NamedTuple):
 NOTHING_BEGUN = Begun((), 0, [])
 
 
+def of_kind(events: EventList, kind: EventKind) -> list[tuple[LeafContext, DeclaredEvent]]:
+    """Those of one kind."""
+    return [item for item in events if item[1].kind is kind]
+
+
+def in_phases(events: EventList) -> tuple[list[tuple[LeafContext, DeclaredEvent]], ...]:
+    """Simultaneous events as they happen: unrestricted updates, then discrete updates, then publish events.
+
+    Unrestricted updates that join the discrete ones stand after these, so that nothing they leave elsewhere than in the
+    state is there when the handlers of the others look.
+    """
+    unrestricted = of_kind(events, EventKind.UNRESTRICTED_UPDATE)
+    joining = [item for item in unrestricted if item[1].joins_discrete_updates]
+    if joining:
+        unrestricted = [item for item in unrestricted if not item[1].joins_discrete_updates]
+    return unrestricted, of_kind(events, EventKind.DISCRETE_UPDATE) + joining, of_kind(events, EventKind.PUBLISH)
+
+
 def execute(
     events: EventList,
     kind: EventKind,
@@ -60,13 +81,13 @@ def execute(
     done: list[EventStatus] | None = None,
     begun: Begun = NOTHING_BEGUN,
 ) -> EventStatus:
-    """Carries out the events of one kind.
+    """Carries out the events of one phase.
 
     If a handler raises or reports failure, the state stays as it was.
 
     Args:
-        events: events with the contexts of their leaf systems; those of other kinds are passed over.
-        kind: which to carry out.
+        events: events of one phase with the contexts of their leaf systems, see `in_phases`.
+        kind: what events of this phase are.
         journal: the updates are added here before they are made, so that who catches an interrupt in their midst can
             complete them by `make_updates`.
         done: what the first of the publish events have come to, which have happened before; gets the statuses of the
@@ -80,22 +101,22 @@ def execute(
         done = [] if done is None else done
         for context, event in events[len(done) :] if done else events:
             # No signal is looked at between the return of a handler and the end of this line.
-            done += [call_handler(context, event) if event.kind is kind else DID_NOTHING]
+            done += [call_handler(context, event)]
         return done[0] if len(done) == 1 else most_severe(done)  # nearly always; 6 % of an event
-    status, updates = compute_updates(events, kind, begun)
-    if status is DID_NOTHING or status.failed():
+    status, updates = compute_updates(events, begun)
+    if status is not DID_ITS_WORK and (status is DID_NOTHING or status.failed()):
         return status
     if journal is not None:
-        journal.append((kind, updates, status))
-    make_updates(kind, updates)
+        journal.append((kind, updates, status, events))
+    make_updates(updates)
     return status
 
 
-def make_updates(kind: EventKind, updates: Sequence[tuple[LeafContext, Any]]) -> None:
+def make_updates(updates: UpdateList) -> None:
     """Makes the state what `compute_updates` has computed; doing it twice is the same as doing it once."""
     for context, values in updates:
         down = context.layout.down
-        if kind is EventKind.DISCRETE_UPDATE:
+        if isinstance(values, DiscreteValues):
             context.store.change(down["xd"], context)
         else:
             context.store.change(down["xc"] | down["xd"] | down["xa"], context)
@@ -103,13 +124,12 @@ def make_updates(kind: EventKind, updates: Sequence[tuple[LeafContext, Any]]) ->
 
 
 def compute_updates(
-    events: EventList, kind: EventKind, begun: Begun = NOTHING_BEGUN
+    events: EventList, begun: Begun = NOTHING_BEGUN
 ) -> tuple[EventStatus, list[tuple[LeafContext, Any]]]:
     """Computes what simultaneous updates would make of the state, and changes nothing.
 
     Args:
-        events: events with the contexts of their leaf systems; those of other kinds are passed over.
-        kind: discrete or unrestricted update.
+        events: updates with the contexts of their leaf systems; those of one leaf system stand together.
         begun: what has been done of that.
 
     Returns:
@@ -120,11 +140,9 @@ def compute_updates(
     leaf: LeafContext | None = None
     values: Any = None
     for context, event in events[begun.num_events :] if begun.num_events else events:
-        if event.kind is not kind:
-            continue
-        if context is not leaf:  # the events of a leaf system stand together
+        if context is not leaf:
             leaf = context
-            is_discrete = kind is EventKind.DISCRETE_UPDATE
+            is_discrete = event.kind is EventKind.DISCRETE_UPDATE
             values = context._copied_discrete_values() if is_discrete else context._copied_state()
             updates.append((context, values))
         status = call_handler(context, event, values)
@@ -144,6 +162,12 @@ def raise_if_failed(status: EventStatus, context: Context) -> None:
         )
 
 
+def _by(handler: Any) -> str:
+    """Which function handles an event, for messages; nothing about one without a name."""
+    name = getattr(handler, "__qualname__", "").rpartition("<locals>.")[2]
+    return f", by {name}" if name and "<" not in name else ""
+
+
 def call_handler(context: LeafContext, event: DeclaredEvent, values: Any = None) -> EventStatus:
     """Calls the handler of an event; returns its status, with the system if that matters.
 
@@ -160,7 +184,7 @@ def call_handler(context: LeafContext, event: DeclaredEvent, values: Any = None)
         note_place(
             error,
             f"while handling the {event.trigger.name[1:]} {event.kind.value} event of system "
-            f"'{context.system.GetSystemPathname()}' at time {context.store.flat.item(0)} s",
+            f"'{context.system.GetSystemPathname()}' at time {context.store.flat.item(0)} s{_by(event.handler)}",
         )
         raise
     if result is None:
@@ -168,7 +192,8 @@ def call_handler(context: LeafContext, event: DeclaredEvent, values: Any = None)
     if not isinstance(result, EventStatus):
         raise TypeError(
             f"The {event.trigger.name[1:]} {event.kind.value} event of system "
-            f"'{context.system.GetSystemPathname()}' must return an EventStatus or None; got {type(result).__name__}."
+            f"'{context.system.GetSystemPathname()}' must return an EventStatus or None; got {type(result).__name__} "
+            f"({result!r}){_by(event.handler)}."
         )
     if result._severity <= EventStatus.Severity.kSucceeded:
         return DID_ITS_WORK if result._severity is EventStatus.Severity.kSucceeded else DID_NOTHING

@@ -30,6 +30,7 @@ __all__ = [
     "active_witnesses",
     "cache_entries",
     "declare_arrivals",
+    "declare_breaks",
     "declare_derivatives",
     "declare_storage",
     "declare_vector_entry",
@@ -37,12 +38,14 @@ __all__ = [
     "derivatives_entry",
     "diagram_around",
     "input_ports",
+    "join_discrete_updates",
     "may_have_witnesses",
     "new_context",
     "next_output_name",
     "publish_on_demand",
     "scalar_of",
     "slot_of",
+    "sources_of_breaks",
     "state_node",
     "use_native_derivatives",
     "use_native_event",
@@ -140,6 +143,11 @@ def slot_of(port: OutputPort, context: Context) -> CacheSlot:
     return context.store.slots[layout.first_bit + leaf_port._entry_number]  # type: ignore[attr-defined]
 
 
+def sources_of_breaks(context: Context) -> list[Callable[[], Sequence[float]]]:
+    """What tells when outputs of the systems around a context are not smooth, see `declare_breaks`."""
+    return context.layout.root.sources_of_breaks
+
+
 # ---------------------------------------------------------------------- declarations of blocks
 
 
@@ -199,9 +207,27 @@ def use_native_event(system: LeafSystem, code: NativeCode | ContextualCode) -> N
     system._use_native_event(code)
 
 
+def join_discrete_updates(system: LeafSystem) -> None:
+    """Says that the unrestricted update that was declared last happens together with discrete updates.
+
+    These and it see the state from before, whereas other unrestricted updates come before the discrete ones.
+    """
+    system._join_discrete_updates()
+
+
 def publish_on_demand(system: LeafSystem, demand: Demand) -> None:
     """Says that the publish event that was declared last need not happen each time, see Demand."""
     system._publish_on_demand(demand)
+
+
+def declare_breaks(system: LeafSystem, times: Callable[[], Sequence[float]]) -> None:
+    """Says when outputs of a system jump, or their first derivatives do: integrators end a step at each of these times.
+
+    Args:
+        system: the source.
+        times: gives the times in any order [s]; the same object as long as they are the same.
+    """
+    system._sys_breaks = times
 
 
 def declare_arrivals(system: LeafSystem, kind: EventKind, handler: Callable[..., Any], arrivals: Arrivals) -> None:

@@ -12,7 +12,7 @@ the mask of all cache entries downstream, through wires and Diagrams, so that a 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -146,6 +146,11 @@ class RootLayout:
         return [
             leaf.xc_range[0] - first + start for leaf in self.leaf_list for start in leaf.system._sys_unit_quaternions
         ]
+
+    @cached_property
+    def sources_of_breaks(self) -> list[Callable[[], Sequence[float]]]:
+        """What tells when outputs of systems are not smooth, see declare_breaks."""
+        return [leaf.system._sys_breaks for leaf in self.leaf_list if leaf.system._sys_breaks is not None]
 
     def layout_of(self, system: SystemBase) -> SystemLayout | None:
         """The place of `system` in this tree, or None."""

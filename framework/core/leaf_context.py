@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from numpy.typing import NDArray
 
@@ -155,28 +155,44 @@ class LeafContext(Context):
         layout = self.layout
         self.store.change(layout.down_nodes[layout.group_nodes[group][index]], self)
 
-    def get_discrete_state(self, index: int | None = None) -> Any:
+    @overload
+    def get_discrete_state(self, index: None = None) -> DiscreteValues: ...
+    @overload
+    def get_discrete_state(self, index: int) -> BasicVector: ...
+    def get_discrete_state(self, index: int | None = None) -> DiscreteValues | BasicVector:
         if index is None:
             return super().get_discrete_state()
         vector = self._item(self._discrete, index, "discrete state group")
         self._read_node("xd", index)
         return vector
 
-    def get_mutable_discrete_state(self, index: int | None = None) -> Any:
+    @overload
+    def get_mutable_discrete_state(self, index: None = None) -> DiscreteValues: ...
+    @overload
+    def get_mutable_discrete_state(self, index: int) -> BasicVector: ...
+    def get_mutable_discrete_state(self, index: int | None = None) -> DiscreteValues | BasicVector:
         if index is None:
             return super().get_mutable_discrete_state()
         vector = self._item(self._discrete, index, "discrete state group")
         self._change_node("xd", index)
         return vector
 
-    def get_abstract_state(self, index: int | None = None) -> Any:
+    @overload
+    def get_abstract_state(self, index: None = None) -> AbstractValues: ...
+    @overload
+    def get_abstract_state(self, index: int) -> AbstractValue: ...
+    def get_abstract_state(self, index: int | None = None) -> AbstractValues | AbstractValue:
         if index is None:
             return super().get_abstract_state()
         value = self._item(self._abstract_state, index, "abstract state")
         self._read_node("xa", index)
         return value
 
-    def get_mutable_abstract_state(self, index: int | None = None) -> Any:
+    @overload
+    def get_mutable_abstract_state(self, index: None = None) -> AbstractValues: ...
+    @overload
+    def get_mutable_abstract_state(self, index: int) -> AbstractValue: ...
+    def get_mutable_abstract_state(self, index: int | None = None) -> AbstractValues | AbstractValue:
         if index is None:
             return super().get_mutable_abstract_state()
         value = self._item(self._abstract_state, index, "abstract state")

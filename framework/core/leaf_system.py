@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.arguments import (
     as_model_vector,
@@ -77,6 +77,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
     # Where in the continuous state there are quaternions of length 1, which integrators keep so.
     _sys_unit_quaternions: Sequence[int] = ()
     _sys_events: tuple[DeclaredEvent, ...] = ()
+    _sys_breaks: Callable[[], Sequence[float]] | None = None  # see inside.declare_breaks
     _sys_constraints: tuple[SystemConstraint, ...] = ()
 
     def _sys_start(self) -> None:
@@ -118,7 +119,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         random_type: Any = None,
         *,
         model_vector: BasicVector | None = None,
-    ) -> InputPort:
+    ) -> InputPort[NDArray[Any]]:
         """Declares an input port that takes a vector.
 
         Args:
@@ -146,10 +147,13 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         if type is PortDataType.kVectorValued:
             return self.DeclareVectorInputPort(name, size, random_type)
         if type is not PortDataType.kAbstractValued:
-            raise TypeError(f"DeclareInputPort: expected a PortDataType, got {type!r}.")
+            raise TypeError(
+                f"System '{self.GetSystemPathname()}', DeclareInputPort of {name!r}: expected a PortDataType, got "
+                f"{type!r}."
+            )
         return self.DeclareAbstractInputPort(name, Value())
 
-    def DeclareAbstractInputPort(self, name: str | UseDefaultName, model_value: AbstractValue) -> InputPort:
+    def DeclareAbstractInputPort(self, name: str | UseDefaultName, model_value: AbstractValue) -> InputPort[Any]:
         """Declares an input port that takes values of the type of the value in `model_value`."""
         where = Where("Input port {1!r} of system '{0}'", self, name)
         return self._declare_input(name, checked_model_value(model_value, where), None, None)
@@ -157,7 +161,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
     def _declare_input(self, name: Any, model: Any, size: int | None, random_type: Any) -> InputPort:
         name = self._new_port_name(name, self._sys_input_ports, "u", "input")
         ticket, node = self._sys_dependency_table.add_node("u", f"input port '{name}'")
-        port = InputPort(self, len(self._sys_input_ports), name, model, size, ticket, node, random_type)
+        port: InputPort[Any] = InputPort(self, len(self._sys_input_ports), name, model, size, ticket, node, random_type)
         self._add_port(port, self._sys_input_ports, "input")
         return port
 
@@ -171,7 +175,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         prerequisites_of_calc: Iterable[DependencyTicket] = _ALL_SOURCES,
         *,
         model_value: BasicVector | None = None,
-    ) -> LeafOutputPort:
+    ) -> LeafOutputPort[NDArray[Any]]:
         """Declares an output port that gives a vector.
 
         Args:
@@ -194,7 +198,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         alloc: Callable[[], Any],
         calc: Callable[[Any, AbstractValue], None],
         prerequisites_of_calc: Iterable[DependencyTicket] = _ALL_SOURCES,
-    ) -> LeafOutputPort:
+    ) -> LeafOutputPort[Any]:
         """Declares an output port that gives a value of any type.
 
         Args:
@@ -205,7 +209,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         """
         return self._declare_output(name, alloc, None, calc, prerequisites_of_calc)
 
-    def DeclareStateOutputPort(self, name: str | UseDefaultName, state_index: Any) -> LeafOutputPort:
+    def DeclareStateOutputPort(self, name: str | UseDefaultName, state_index: Any) -> LeafOutputPort[Any]:
         """Declares an output port that gives the continuous state, a discrete group or an abstract state variable."""
         table = self._sys_dependency_table
         where = Where("System '{}'", self)
@@ -256,7 +260,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
                 f"Value, such as lambda: Value(...); got {type(model).__name__}."
             )
         entry = self._declare_entry(f"output port '{name}'", model, calc, prerequisites)
-        port = LeafOutputPort(self, len(self._sys_output_ports), name, size, entry._index)
+        port: LeafOutputPort[Any] = LeafOutputPort(self, len(self._sys_output_ports), name, size, entry._index)
         self._add_port(port, self._sys_output_ports, "output")
         return port
 
@@ -404,7 +408,8 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
 
     def output_port_ticket(self, index: int) -> DependencyTicket:
         """Depends on output port `index`."""
-        return self.get_output_port(index).ticket()
+        port: Any = self.get_output_port(index)
+        return port.ticket()
 
     def cache_entry_ticket(self, index: int) -> DependencyTicket:
         """Depends on cache entry `index`."""
@@ -519,8 +524,8 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
     # ------------------------------------------------------------------ direct feedthrough
 
     def _feedthrough_inputs(self, output_port: int) -> set[int]:
-        entry = self._sys_cache_entries[self.get_output_port(output_port)._entry_number]
-        return self._sys_inputs_among(self._sys_expanded(entry))
+        port: Any = self.get_output_port(output_port)
+        return self._sys_inputs_among(self._sys_expanded(self._sys_cache_entries[port._entry_number]))
 
     def _sys_inputs_among(self, nodes: int) -> set[int]:
         """The numbers of the input ports among some nodes."""

@@ -128,7 +128,7 @@ class NativeCode:
             itself, an array of constants for the place of its first element, and `OUTPUT`, `CONTINUOUS_STATE`,
             `InputOf(port_index)`, `ParameterOf(index)` and their like for places relative to the flat array of the
             Context. `LOG` stands for four integers, `FAILURE` for an address.
-        settle: called when Python takes over after the operation may have run.
+        on_stop: called when Python takes over after the operation may have run.
         is_current: tells whether the operation is still right; asked before the loop goes on after Python. If it is
             not, the operation is resolved anew. None if it always is.
         unasked: cache slots that Python may leave alone where the operation needs them: there is no operation unless
@@ -140,7 +140,7 @@ class NativeCode:
 
     operation: str | NativeOperation | Operation
     arguments: tuple[Argument, ...]
-    settle: Callable[[], None] | None = None
+    on_stop: Callable[[], None] | None = None
     is_current: Callable[[], bool] | None = None
     unasked: tuple[CacheSlot, ...] = ()
     sources: tuple[CacheSlot, ...] | None = None

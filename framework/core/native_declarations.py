@@ -97,6 +97,11 @@ class NativeDeclarations:
         *earlier, last = self._sys_events
         self._sys_events = (*earlier, dataclasses.replace(last, native=code))
 
+    def _join_discrete_updates(self: Any) -> None:
+        """Says that the unrestricted update declared last happens together with discrete updates."""
+        *earlier, last = self._sys_events
+        self._sys_events = (*earlier, dataclasses.replace(last, joins_discrete_updates=True))
+
     def _publish_on_demand(self: Any, demand: Demand) -> None:
         """Says that the publish event declared last need not happen each time."""
         *earlier, last = self._sys_events

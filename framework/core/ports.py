@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from merganser.framework.core.system import System
 
 __all__ = ["InputPort", "LeafOutputPort", "OutputPort"]
+
+ValueT = TypeVar("ValueT")  # what `Eval` of a port returns: an array, or the value of an abstract port
 
 
 class _Port(PartOfSystem):
@@ -38,7 +40,7 @@ class _Port(PartOfSystem):
         """The port's name, unique among the input or output ports of its system."""
         return self._name
 
-    def get_system(self) -> Any:
+    def get_system(self) -> System:
         """The system that the port belongs to."""
         return self._system
 
@@ -68,7 +70,7 @@ class _Port(PartOfSystem):
         return f"<{self.GetFullDescription()}, {what}>"
 
 
-class InputPort(_Port):
+class InputPort(_Port, Generic[ValueT]):
     """Takes a value from the output port it is connected to, or from `FixValue`."""
 
     _kind = "Input"
@@ -114,14 +116,15 @@ class InputPort(_Port):
         value = context.read_input(self._index)
         return context.require_input(self._index) if value is None else value
 
-    def Eval(self, context: Context) -> Any:
+    def Eval(self, context: Context) -> ValueT:
         """Returns the current value: a new array for a vector port, the value itself for an abstract port.
 
         Raises:
             UnconnectedInputError: the port is neither connected nor fixed.
         """
         value = self._read(context)
-        return value._values.copy() if isinstance(value, BasicVector) else value.get_value()
+        result: Any = value._values.copy() if isinstance(value, BasicVector) else value.get_value()
+        return result
 
     def EvalBasicVector(self, context: Context) -> BasicVector:
         """Returns the current value of a vector port."""
@@ -198,7 +201,7 @@ class InputPort(_Port):
         return box.Clone()
 
 
-class OutputPort(_Port):
+class OutputPort(_Port, Generic[ValueT]):
     """Gives a value that its system computes."""
 
     _kind = "Output"
@@ -217,10 +220,11 @@ class OutputPort(_Port):
         """Position among the system's output ports."""
         return self._index
 
-    def Eval(self, context: Context) -> Any:
+    def Eval(self, context: Context) -> ValueT:
         """Returns the current value: a new array for a vector port, the value itself for an abstract port."""
         value = self._read(context)
-        return value._values.copy() if isinstance(value, BasicVector) else value.get_value()
+        result: Any = value._values.copy() if isinstance(value, BasicVector) else value.get_value()
+        return result
 
     def EvalBasicVector(self, context: Context) -> BasicVector:
         """Returns the current value of a vector port."""
@@ -254,7 +258,7 @@ class OutputPort(_Port):
         return slot.value
 
 
-class LeafOutputPort(OutputPort):
+class LeafOutputPort(OutputPort[ValueT]):
     """An output port of a leaf system, with its cache entry."""
 
     def __init__(self, system: Any, index: int, name: str, size: int | None, entry_number: int) -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 from merganser.framework.core.scalars import scalar_named, supported_scalars
 from merganser.framework.core.system_base import SystemBase
@@ -157,19 +157,19 @@ class ScalarConversionMethods(SystemBase):
         """
         return None
 
-    def ToAutoDiffXd(self) -> Any:
+    def ToAutoDiffXd(self) -> Self:
         """Returns a copy of the system that computes with AutoDiffXd; see `ToScalarType`."""
         return self.ToScalarType[scalar_named("AutoDiffXd")]()
 
-    def ToAutoDiffXdMaybe(self) -> Any:
+    def ToAutoDiffXdMaybe(self) -> Self | None:
         """Returns a copy of the system that computes with AutoDiffXd, or None if that is not supported."""
         return self.ToScalarTypeMaybe[scalar_named("AutoDiffXd")]()
 
-    def ToSymbolic(self) -> Any:
+    def ToSymbolic(self) -> Self:
         """Returns a copy of the system that computes with expressions; see `ToScalarType`."""
         return self.ToScalarType[scalar_named("Expression")]()
 
-    def ToSymbolicMaybe(self) -> Any:
+    def ToSymbolicMaybe(self) -> Self | None:
         """Returns a copy of the system that computes with expressions, or None if that is not supported."""
         return self.ToScalarTypeMaybe[scalar_named("Expression")]()
 

@@ -93,7 +93,7 @@ def _as_parameters_of(parameters: Parameters, T: type[Any]) -> Parameters:
     return Parameters(_as_groups_of(parameters._numeric, T)._items, parameters._abstract._items)
 
 
-System_ = SystemTemplate(System)
+System_ = SystemTemplate(System)  # type: ignore[type-abstract]
 LeafSystem_ = SystemTemplate(LeafSystem)
 VectorSystem_ = SystemTemplate(VectorSystem)
 Diagram_ = SystemTemplate(Diagram)

@@ -141,9 +141,10 @@ def class_name(name: str, values: Array) -> str:
 
 
 def number_text(x: Any) -> str:
-    """A number as short as possible: 1, 0.5, 1e-09; a scalar with derivatives by its value."""
-    value = x.value() if hasattr(x, "derivatives") else x
-    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
+    """A number as short as possible: 1, 0.5, 1e-09; a scalar with derivatives by six digits of its value."""
+    if isinstance(x, float):
+        return repr(x).removesuffix(".0")
+    return f"{x.value():.6g}" if hasattr(x, "derivatives") else str(x)
 
 
 def has_nan(values: Array) -> bool:

@@ -1,10 +1,12 @@
-"""Where in a file something went wrong, and the exception that says so."""
+"""Where in a file something went wrong, and the exception and the warning that say so."""
 
 from __future__ import annotations
 
-__all__ = ["ParsingError", "SourceLocation", "located"]
+__all__ = ["ParsingError", "SourceLocation", "located", "warn_of_file"]
 
-from collections.abc import Iterator
+import functools
+import logging
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +38,27 @@ class ParsingError(RuntimeError):
     def __init__(self, location: SourceLocation, message: str):
         super().__init__(f"{location}: {message}")
         self.location = location
+
+
+_have_said_how: set[str] = set()  # loggers that have said how
+
+
+@functools.lru_cache(maxsize=10_000)
+def warn_of_file(logger: logging.Logger, message: str, contents: Hashable = None) -> None:
+    """Logs a warning about a file, once in a process: programs may read the same file for each of a thousand runs.
+
+    The first warning of each logger says how to silence them.
+
+    Args:
+        logger: that of the reader.
+        message: names the file.
+        contents: what is in it: of a file that has changed there is a new warning.
+    """
+    if logger.name not in _have_said_how:
+        _have_said_how.add(logger.name)
+        silence = f"logging.getLogger({logger.name!r}).setLevel(logging.ERROR)"
+        message = f"{message} (Such a warning comes once for each file and line. {silence} silences them.)"
+    logger.warning("%s", message)
 
 
 @contextmanager

@@ -332,19 +332,35 @@ class State:
         """Returns xc, for changing it."""
         return self._continuous
 
-    def get_discrete_state(self, index: int | None = None) -> Any:
+    @overload
+    def get_discrete_state(self, index: None = None) -> DiscreteValues: ...
+    @overload
+    def get_discrete_state(self, index: int) -> BasicVector: ...
+    def get_discrete_state(self, index: int | None = None) -> DiscreteValues | BasicVector:
         """Returns xd, or its group `index`."""
         return self._discrete if index is None else self._discrete.get_vector(index)
 
-    def get_mutable_discrete_state(self, index: int | None = None) -> Any:
+    @overload
+    def get_mutable_discrete_state(self, index: None = None) -> DiscreteValues: ...
+    @overload
+    def get_mutable_discrete_state(self, index: int) -> BasicVector: ...
+    def get_mutable_discrete_state(self, index: int | None = None) -> DiscreteValues | BasicVector:
         """Returns xd, or its group `index`, for changing it."""
         return self.get_discrete_state(index)
 
-    def get_abstract_state(self, index: int | None = None) -> Any:
+    @overload
+    def get_abstract_state(self, index: None = None) -> AbstractValues: ...
+    @overload
+    def get_abstract_state(self, index: int) -> AbstractValue: ...
+    def get_abstract_state(self, index: int | None = None) -> AbstractValues | AbstractValue:
         """Returns xa, or its variable `index`."""
         return self._abstract if index is None else self._abstract.get_value(index)
 
-    def get_mutable_abstract_state(self, index: int | None = None) -> Any:
+    @overload
+    def get_mutable_abstract_state(self, index: None = None) -> AbstractValues: ...
+    @overload
+    def get_mutable_abstract_state(self, index: int) -> AbstractValue: ...
+    def get_mutable_abstract_state(self, index: int | None = None) -> AbstractValues | AbstractValue:
         """Returns xa, or its variable `index`, for changing it."""
         return self.get_abstract_state(index)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import abc
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from merganser.framework.core.constraints import ConstraintMethods
 from merganser.framework.core.context import Context
@@ -16,7 +16,7 @@ from merganser.framework.core.copying import copy_system
 from merganser.framework.core.difference_equations import DifferenceEquationMethods, merge_updates
 from merganser.framework.core.dynamics import DynamicsMethods
 from merganser.framework.core.events import EventKind, TriggerType
-from merganser.framework.core.execution import compute_updates, execute, raise_if_failed
+from merganser.framework.core.execution import compute_updates, execute, in_phases, of_kind, raise_if_failed
 from merganser.framework.core.outputs import OutputMethods
 from merganser.framework.core.ports import InputPort
 from merganser.framework.core.random_values import RandomContextMethods
@@ -151,14 +151,16 @@ class System(
     def ForcedPublish(self, context: Context) -> None:
         """Calls all forced publish events."""
         self.ValidateContext(context)
-        raise_if_failed(execute(self._events_with(context, TriggerType.kForced), EventKind.PUBLISH), context)
+        events = of_kind(self._events_with(context, TriggerType.kForced), EventKind.PUBLISH)
+        raise_if_failed(execute(events, EventKind.PUBLISH), context)
 
     def CalcForcedDiscreteVariableUpdate(self, context: Context, discrete_state: DiscreteValues) -> None:
         """Computes what all forced discrete updates would make of the discrete state, into `discrete_state`."""
         self.ValidateContext(context)
         num_groups = context.num_discrete_state_groups()
         self._require_room(discrete_state, DiscreteValues, "CalcForcedDiscreteVariableUpdate", num_groups)
-        status, updates = compute_updates(self._events_with(context, TriggerType.kForced), EventKind.DISCRETE_UPDATE)
+        events = of_kind(self._events_with(context, TriggerType.kForced), EventKind.DISCRETE_UPDATE)
+        status, updates = compute_updates(events)
         raise_if_failed(status, context)
         merge_updates(updates, context, discrete_state)
 
@@ -171,7 +173,7 @@ class System(
                 f"got {type(state).__name__}."
             )
         clone = _scratch_of(context)
-        events = clone.system._events_with(clone, TriggerType.kForced)
+        events = of_kind(clone.system._events_with(clone, TriggerType.kForced), EventKind.UNRESTRICTED_UPDATE)
         raise_if_failed(execute(events, EventKind.UNRESTRICTED_UPDATE), clone)
         state.SetFrom(clone.get_state())
 
@@ -194,11 +196,11 @@ class System(
         self._execute_all(context, TriggerType.kInitialization, publish=True)
 
     def _execute_all(self, context: Context, trigger: TriggerType, publish: bool) -> None:
-        events = self._events_with(context, trigger)
-        raise_if_failed(execute(events, EventKind.UNRESTRICTED_UPDATE), context)
-        raise_if_failed(execute(events, EventKind.DISCRETE_UPDATE), context)
+        unrestricted, discrete, publishes = in_phases(self._events_with(context, trigger))
+        raise_if_failed(execute(unrestricted, EventKind.UNRESTRICTED_UPDATE), context)
+        raise_if_failed(execute(discrete, EventKind.DISCRETE_UPDATE), context)
         if publish:
-            raise_if_failed(execute(events, EventKind.PUBLISH), context)
+            raise_if_failed(execute(publishes, EventKind.PUBLISH), context)
 
     # ------------------------------------------------------------------ witness functions
 
@@ -217,7 +219,7 @@ class System(
 
     # ------------------------------------------------------------------ copies
 
-    def Clone(self) -> Any:
+    def Clone(self) -> Self:
         """Returns an independent copy of the system and all inside it, outside of any Diagram."""
         return copy_system(self)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import abc
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from merganser.framework.core.arguments import bind_overload
 from merganser.framework.core.context import Context
@@ -21,7 +22,7 @@ from merganser.framework.core.indices import UseDefaultName, kUseDefaultName
 from merganser.framework.core.layout import RootLayout
 from merganser.framework.core.leaf_context import LeafContext
 from merganser.framework.core.leaf_only import LeafOnlyDeclarations
-from merganser.framework.core.ports import InputPort
+from merganser.framework.core.ports import InputPort, OutputPort
 from merganser.framework.core.scalars import dtype_of
 from merganser.framework.core.templates import generic_class
 
@@ -52,7 +53,7 @@ class SystemBase(GraphvizMethods, LeafOnlyDeclarations, TicketMethods, abc.ABC):
     _sys_name: str
     _sys_converter: SystemScalarConverter | None  # given to say how it is converted; None if it is copied
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         system = super().__new__(cls)
         system._sys_start()
         return system
@@ -124,19 +125,19 @@ class SystemBase(GraphvizMethods, LeafOnlyDeclarations, TicketMethods, abc.ABC):
         """Sum of the sizes of all vector output ports."""
         return sum(port.size() for port in self._sys_output_ports)
 
-    def get_input_port(self, port_index: int | None = None) -> InputPort:
+    def get_input_port(self, port_index: int | None = None) -> InputPort[Any]:
         """Returns an input port by its index; without one, the only input port."""
         return _port(self, self._sys_input_ports, port_index, "input")
 
-    def get_output_port(self, port_index: int | None = None) -> Any:
+    def get_output_port(self, port_index: int | None = None) -> OutputPort[Any]:
         """Returns an output port by its index; without one, the only output port."""
         return _port(self, self._sys_output_ports, port_index, "output")
 
-    def GetInputPort(self, port_name: str) -> InputPort:
+    def GetInputPort(self, port_name: str) -> InputPort[Any]:
         """Returns an input port by its name."""
         return _port_named(self, self._sys_input_ports, port_name, "input")
 
-    def GetOutputPort(self, port_name: str) -> Any:
+    def GetOutputPort(self, port_name: str) -> OutputPort[Any]:
         """Returns an output port by its name."""
         return _port_named(self, self._sys_output_ports, port_name, "output")
 
@@ -250,7 +251,7 @@ class SystemBase(GraphvizMethods, LeafOnlyDeclarations, TicketMethods, abc.ABC):
         """Returns this system's part of the context of the whole diagram, for changing it."""
         return self.GetMyContextFromRoot(root_context)
 
-    def GetSubsystemContext(self, subsystem: System, context: Any) -> Any:
+    def GetSubsystemContext(self, subsystem: System, context: Context) -> Context:
         """Returns the part of this system's context that belongs to a system inside, or to itself."""
         self.ValidateContext(context)
         if subsystem is not self:
@@ -260,7 +261,7 @@ class SystemBase(GraphvizMethods, LeafOnlyDeclarations, TicketMethods, abc.ABC):
             )
         return context
 
-    def GetMutableSubsystemContext(self, subsystem: System, context: Any) -> Any:
+    def GetMutableSubsystemContext(self, subsystem: System, context: Context) -> Context:
         """Returns the part of this system's context that belongs to a system inside, for changing it."""
         return self.GetSubsystemContext(subsystem, context)
 
@@ -315,6 +316,16 @@ class SystemBase(GraphvizMethods, LeafOnlyDeclarations, TicketMethods, abc.ABC):
     def num_abstract_parameters(self) -> int:
         """Number of abstract parameters."""
         return sum(len(leaf.system._sys_abstract_parameter_models) for leaf in self._get_layout().leaf_list)
+
+    def _sys_printed_parameters(self, context: Any) -> tuple[list[NDArray[Any]], int]:
+        """The numeric parameter groups and the number of abstract parameters that print(context) shows.
+
+        Overridden where parameters stand in the Context in another order than a reader expects.
+        """
+        parameters = context.get_parameters()
+        groups = range(parameters.num_numeric_parameter_groups())
+        numeric = [parameters.get_numeric_parameter(i).CopyToVector() for i in groups]
+        return numeric, parameters.num_abstract_parameters()
 
     # ------------------------------------------------------------------ events
 

@@ -13,11 +13,13 @@ import functools
 import inspect
 import types
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from merganser.framework.core.scalars import checked_scalar, supported_scalars
 
 __all__ = ["Kind", "ScalarMethod", "SystemTemplate", "Template", "ValueTemplate", "generic_class", "instantiate"]
+
+ClassT = TypeVar("ClassT")  # the class for floats of a family; what is made of any scalars has its functions
 
 _INSTANTIATIONS = "_instantiations"  # where a class keeps {scalar type: class}
 _GENERIC = "_generic_class"  # where an instantiation keeps the class for floats
@@ -87,7 +89,7 @@ class _BoundScalarMethod:
         return functools.partial(self._method[parameters], self._instance)
 
 
-class Template:
+class Template(Generic[ClassT]):
     """A family of classes, one for each scalar type.
 
     Args:
@@ -105,7 +107,7 @@ class Template:
         """The scalar types, each in a tuple."""
         return [(T,) for T in self._scalars()]
 
-    def __getitem__(self, parameter: Any) -> Any:
+    def __getitem__(self, parameter: Any) -> type[ClassT]:
         """The class for scalars of the type `parameter`, or of all types in it, if they are one; for None, the first.
 
         Raises:
@@ -121,7 +123,7 @@ class Template:
             self._made[T] = self._instantiate(T)
         return self._made[T]
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> ClassT:
         """Makes an object of the first class of the family that takes the arguments.
 
         Raises:
@@ -152,7 +154,7 @@ class Template:
         """Whether `obj` is one of the classes of this family."""
         return any(self[T] is obj for T in self._scalars())
 
-    def is_subclass_of_instantiation(self, obj: Any) -> Any:
+    def is_subclass_of_instantiation(self, obj: Any) -> type[ClassT] | None:
         """The class of this family from which `obj` is derived, or None."""
         return next((self[T] for T in reversed(self._scalars()) if issubclass(obj, self[T])), None)
 
@@ -160,7 +162,7 @@ class Template:
         return f"<{type(self).__name__} {self.name}>"
 
 
-class SystemTemplate(Template):
+class SystemTemplate(Template[ClassT]):
     """The instantiations of a class of systems, or of builders.
 
     Args:
@@ -168,7 +170,7 @@ class SystemTemplate(Template):
         scalars: called without arguments; returns the scalar types.
     """
 
-    def __init__(self, cls: type[Any], scalars: Callable[[], Sequence[type[Any]]] = supported_scalars) -> None:
+    def __init__(self, cls: type[ClassT], scalars: Callable[[], Sequence[type[Any]]] = supported_scalars) -> None:
         super().__init__(f"{cls.__name__}_", scalars)
         self._cls = cls
 
@@ -176,7 +178,7 @@ class SystemTemplate(Template):
         return instantiate(self._cls, T)
 
 
-class ValueTemplate(Template):
+class ValueTemplate(Template[ClassT]):
     """The instantiations of a class whose objects hold scalars of any type.
 
     Args:
@@ -190,7 +192,7 @@ class ValueTemplate(Template):
 
     def __init__(
         self,
-        cls: type[Any],
+        cls: type[ClassT],
         scalar_of: Callable[[Any], Any] | None = None,
         made_of: Callable[[Any, Any], Any] | None = None,
         scalars: Callable[[], Sequence[type[Any]]] = supported_scalars,

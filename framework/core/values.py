@@ -18,6 +18,7 @@ __all__ = ["AbstractValue", "BasicVector", "IndexedVector", "Value", "VectorBase
 
 Array = NDArray[Any]
 _new = object.__new__
+_MOST_SHOWN = 8  # values in a message
 _FITTING = {"f": "biufO", "c": "biufcO", "O": "biufcO"}  # kinds of arrays that fit into one of a kind
 _ATOMS = frozenset((type(None), bool, int, float, complex, str, bytes))  # types of values that never change
 
@@ -351,7 +352,8 @@ def _as_vector(array: Array, size: int) -> Array:
     """Accepts column and row vectors as pydrake does, refuses everything else."""
     if array.size == size and array.ndim <= 2 and (array.ndim < 2 or 1 in array.shape):
         return array.reshape(size)
-    raise ValueError(f"Expected a vector of size {size}, got an array of shape {array.shape}.")
+    shown = np.array2string(array, threshold=_MOST_SHOWN, edgeitems=_MOST_SHOWN // 2, separator=", ").replace("\n", "")
+    raise ValueError(f"Expected a vector of size {size}, got an array of shape {array.shape}: {shown}.")
 
 
 def _restore_vector(cls: type[BasicVector], values: Array, attributes: dict[str, Any] | None) -> BasicVector:

@@ -173,14 +173,17 @@ def rpy_from_matrix(R: Array) -> Array:
         (cos(p/2) + sin(p/2)) [sin, cos]((y - r)/2) = [z - x, w + y]    (2)
 
     In gimbal lock one of the left sides vanishes, only the other angle is defined, and the lost one is taken
-    as zero. (Bernardes and Viollet, 2022, "Quaternion to Euler angles conversion", PLoS ONE 17(11).)
+    as zero. The pitch angle turns back there, so that it has no derivative: zero stands for it, between those from
+    both sides. (Bernardes and Viollet, 2022, "Quaternion to Euler angles conversion", PLoS ONE 17(11).)
 
     Returns:
         angles in [-π, π], [-π/2, π/2], [-π, π].
     """
     refuse_complex(R, "Roll, pitch and yaw of a rotation matrix")
     (xx, _, _), (yx, _, _), (zx, zy, zz) = R.tolist()
-    pitch = atan2(-zx, sqrt((xx * xx + yx * yx + zy * zy + zz * zz) / 2))
+    square = (xx * xx + yx * yx + zy * zy + zz * zz) / 2  # cos(p)^2
+    is_locked = not has_symbols(R) and square == 0
+    pitch = atan2(-zx, square if is_locked else sqrt(square))
 
     w, x, y, z = quaternion_from_matrix(R).tolist()
     half_sum = _angle_unless_round_off(x + z, w - y)
@@ -201,6 +204,10 @@ def _within_pi(angle: Any) -> Any:
 
 def angle_axis_from_quaternion(wxyz: Array) -> tuple[Any, Array]:
     """Angle in [0, π] [rad] and unit axis, shape [3], of a quaternion; about x when nothing turns.
+
+    Where nothing turns, they have no derivatives: the angle is the length of a vector there, which points anywhere next
+    to that. Those returned are zero. The vector 2 [x, y, z] of a quaternion with w > 0 has derivatives there, which are
+    those of angle times axis.
 
     Raises:
         TypeError: it consists of expressions, or of complex numbers.

@@ -48,6 +48,9 @@ class AngleAxis:
             rotation: rotation matrix R_AB, shape [3, 3].
             other: a rotation to copy.
 
+        Angle and axis of a quaternion or a rotation matrix have no derivatives where nothing turns; those of an
+        AutoDiffXd are zero then. 2 quaternion.xyz() has some, which are those of angle times axis.
+
         Raises:
             TypeError: no such combination of arguments.
             ValueError: wrong shape, NaN or infinity.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 __all__ = ["RigidTransform"]
 
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from merganser.framework.core.scalars import class_name, scalar_of_array
 from merganser.framework.core.templates import ScalarMethod
@@ -169,6 +170,14 @@ class RigidTransform:
         """The matrix [R_AB, p_AoBo_A], shape [3, 4]."""
         return self.GetAsMatrix4()[:3].copy()
 
+    @overload
+    def multiply(self, other: RigidTransform) -> RigidTransform: ...
+    @overload
+    def multiply(self, other: ArrayLike) -> Array: ...
+    @overload
+    def multiply(self, *, p_BoQ_B: ArrayLike) -> Array: ...
+    @overload
+    def multiply(self, *, vec_B: ArrayLike) -> Array: ...
     def multiply(self, other: Any = None, *, p_BoQ_B: Any = None, vec_B: Any = None) -> Any:
         """Composes poses, or moves points from frame B to frame A.
 
@@ -189,6 +198,10 @@ class RigidTransform:
             raise TypeError("RigidTransform.multiply: give one of other, p_BoQ_B, vec_B.")
         return self @ given[0]
 
+    @overload
+    def __matmul__(self, other: RigidTransform) -> RigidTransform: ...
+    @overload
+    def __matmul__(self, other: ArrayLike) -> Array: ...
     def __matmul__(self, other: Any) -> Any:
         if isinstance(other, RigidTransform):
             # R_AC = R_AB R_BC,  p_AoCo_A = p_AoBo_A + R_AB p_BoCo_B

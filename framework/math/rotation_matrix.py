@@ -5,9 +5,10 @@ from __future__ import annotations
 __all__ = ["RotationMatrix"]
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from merganser.framework.core.scalars import class_name
 from merganser.framework.core.templates import ScalarMethod
@@ -208,6 +209,12 @@ class RotationMatrix:
         """A copy of column `index`, shape [3]: Bx, By or Bz expressed in A."""
         return self._R_AB[:, _axis_index(index)].copy()
 
+    @overload
+    def multiply(self, other: RotationMatrix) -> RotationMatrix: ...
+    @overload
+    def multiply(self, other: ArrayLike) -> Array: ...
+    @overload
+    def multiply(self, *, v_B: ArrayLike) -> Array: ...
     def multiply(self, other: Any = None, *, v_B: Any = None) -> Any:
         """Composes orientations, or re-expresses vectors.
 
@@ -220,6 +227,10 @@ class RotationMatrix:
         """
         return self @ (v_B if other is None else other)
 
+    @overload
+    def __matmul__(self, other: RotationMatrix) -> RotationMatrix: ...
+    @overload
+    def __matmul__(self, other: ArrayLike) -> Array: ...
     def __matmul__(self, other: Any) -> Any:
         if isinstance(other, RotationMatrix):
             return RotationMatrix._from_array(self._R_AB.dot(other._R_AB))
@@ -276,7 +287,11 @@ class RotationMatrix:
         return Quaternion._from_array(quaternion_from_matrix(self._R_AB))
 
     def ToAngleAxis(self) -> AngleAxis:
-        """The angle in [0, π] and the axis, of floats or AutoDiffXd; about x when nothing turns."""
+        """The angle in [0, π] and the axis, of floats or AutoDiffXd; about x when nothing turns.
+
+        Where nothing turns, angle and axis have no derivatives; those returned are zero. 2 ToQuaternion().xyz() has
+        some, which are those of angle times axis.
+        """
         return AngleAxis(self.ToQuaternion())
 
     def ToRollPitchYaw(self) -> RollPitchYaw:

@@ -77,7 +77,7 @@ class Assembly:
         operations: what has been assembled, as `finish` leaves it.
         reads_abstract_state: whether any operation does, see NativeCode.reads_abstract_state.
         waiting: native code that is no operation yet, with the contexts of its blocks.
-        settlers: to be called when Python takes over, see NativeCode.settle.
+        settlers: to be called when Python takes over, see NativeCode.on_stop.
         checks: whether operations are still right, see NativeCode.is_current.
     """
 
@@ -125,8 +125,8 @@ class Assembly:
                 if not self._add_argument(argument, context, output):
                     del self._numbers[numbers:], self._integers[integers:], self.logs[num_logs:]
                     return False
-            if code.settle is not None:
-                self.settlers.append(code.settle)
+            if code.on_stop is not None:
+                self.settlers.append(code.on_stop)
             if code.is_current is not None:
                 self.checks.append(code.is_current)
             self.reads_abstract_state = self.reads_abstract_state or code.reads_abstract_state

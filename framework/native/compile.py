@@ -22,6 +22,7 @@ import functools
 import os
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -48,11 +49,14 @@ __all__ = [
 ]
 
 compiler_lock = threading.RLock()  # threads wait for the first one's code rather than make their own
+_helpers: weakref.WeakSet[Callable[..., Any]] = weakref.WeakSet()  # what kernels may call
 
 
 def device(function: Callable[..., Any]) -> Callable[..., Any]:
     """Marks a helper that kernels call: plain Python when interpreted, inlined when compiled."""
-    tell(lambda: _compiler().tell_helper(function))
+    if function not in _helpers:
+        _helpers.add(function)
+        tell(lambda: _compiler().tell_helper(function))
     return function
 
 
@@ -61,6 +65,7 @@ def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Left to itself the compiler calls a good part of them, and passes tuples through memory (20 % of a mass matrix).
     """
+    _helpers.add(function)
     tell(lambda: _compiler().tell_helper(function, forceinline=True))
     return function
 

@@ -20,9 +20,10 @@ import os
 import re
 import shutil
 import time
-import uuid
 import warnings
 from pathlib import Path
+
+from merganser.framework.core.saving import save_bytes
 
 __all__ = ["can_be_kept", "keep", "make_folder", "names_in", "read_kept", "throw_away"]
 
@@ -64,7 +65,7 @@ def keep(path: Path, key: str, data: bytes) -> None:
         return
     try:
         make_folder(folder)
-        _write(path, _packed(data, path, key))
+        save_bytes(path, _packed(data, path, key))  # a power failure may damage it, which is noticed
     except OSError as error:  # a full disk, a folder of others
         _unwritable.add(folder)
         _warn_once(
@@ -116,17 +117,6 @@ def _unpacked(content: bytes, path: Path, key: str) -> bytes | None:
 
 def _described(path: Path, key: str) -> bytes:
     return f"{path.name}\n{len(key)}\n{key}\n".encode()
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Writes a file so that others see it as a whole or not at all; a power failure may damage it, which is noticed."""
-    temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex[:12]}.part")
-    try:
-        temporary.write_bytes(content)
-        os.replace(temporary, path)
-    except BaseException:
-        _remove(temporary)
-        raise
 
 
 def _remove(path: Path) -> None:

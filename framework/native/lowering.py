@@ -48,7 +48,10 @@ class Tape:
 
     def is_allowed(self) -> bool:
         """Whether the tape may run: all entries are cached, none is frozen or in the midst of its computation."""
-        if self._store.routing != self._routing:  # an input was fixed since, caching switched, or this cut short
+        checks = self._assembly.checks
+        # An input was fixed since, caching was switched, or this was cut short.
+        has_changed = self._store.routing != self._routing
+        if has_changed or (checks and not all(check() for check in checks)):
             self._lower()
         return self._is_cached and not self._store.computing & self._mask
 

@@ -20,36 +20,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.native.addresses import address_of_array
-from merganser.framework.native.compile import kernel, kernel_address
+from merganser.framework.native.compile import kernel
 from merganser.framework.native.extending import cgutils, intrinsic, ir, overload, types
+from merganser.framework.native.hinted_types import hinted_address, hinted_job
 from merganser.framework.native.machine_code import name_address
 from merganser.framework.native.parallel_compilation import Job
 
 __all__ = ["job_of", "shared", "shared_names"]
 
-# By name of the function: its kernel, its cell, and what makes samples of its arguments.
-_SHARED: dict[str, tuple[Any, NDArray[np.int64], Callable[[], tuple[Any, ...]]]] = {}
+_SHARED: dict[str, tuple[Any, NDArray[np.int64]]] = {}  # by name of the function: its kernel, and its cell
 _FINDER = "merganser_find_code"  # the name by which compiled code knows `_find_code`
 _NONE_FOUND = -1  # what a function returns that could not be compiled, or False
 
 
-def shared(
-    restype: type[int], samples: Callable[[], tuple[Any, ...]]
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def shared(restype: type[int]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Marks a function that is compiled once and called at its address; in Python it stays what it is.
 
     Where it cannot be compiled, for want of memory say, that is printed, and its callers get -1 or False.
 
     Args:
-        restype: what it returns: `int` or `bool`.
-        samples: makes values of the types of its arguments.
+        restype: what it returns: `int` or `bool`. What it takes, the hints of its parameters say (hinted_types.py).
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         name = f"merganser_{function.__name__}"
         cell = _cell_of(function)
         name_address(name, address_of_array(cell))
-        _SHARED[function.__name__] = kernel(function), cell, samples
+        _SHARED[function.__name__] = kernel(function), cell
 
         def call(typingctx: Any, arguments: Any) -> Any:
             return _call_at(name, types.boolean if restype is bool else types.int64, arguments)
@@ -72,7 +69,7 @@ def _cell_of(function: Callable[..., Any]) -> NDArray[np.int64]:
     """An empty cell: that of its predecessor if the module is loaded again, as compiled code has its address."""
     if function.__name__ not in _SHARED:
         return np.zeros(1, np.int64)
-    predecessor, cell, _ = _SHARED[function.__name__]
+    predecessor, cell = _SHARED[function.__name__]
     if predecessor.__module__ != function.__module__:
         raise ValueError(f"There is a shared function {function.__name__}() in {predecessor.__module__} already.")
     cell[0] = 0
@@ -116,15 +113,15 @@ def _find_code(place: int) -> None:
     Compiled code calls this, so that nothing may be raised from here. Ctrl-C waits until the function is compiled and
     the kernel that calls it is done.
     """
-    name, cell = next((name, cell) for name, (_, cell, _) in _SHARED.items() if address_of_array(cell) == place)
+    function, cell = next((function, cell) for function, cell in _SHARED.values() if address_of_array(cell) == place)
     was_interrupted = False
     while cell[0] == 0:
         try:
-            code, arguments = job_of(name)
-            cell[0] = kernel_address(code, *arguments)
+            cell[0] = hinted_address(function)
         except KeyboardInterrupt:
             was_interrupted = True
         except BaseException as error:  # memory, say
+            name = function.interpreted.__name__
             print(f"{name} cannot be compiled, what needs it is not solved: {error!r}", file=sys.stderr)
             break
     if was_interrupted:
@@ -142,8 +139,7 @@ name_address(_FINDER, ctypes.cast(_find_code, ctypes.c_void_p).value or 0)
 
 def job_of(function_name: str) -> Job:
     """The kernel that a shared function is, and arguments of its types; for `compile_ahead`."""
-    code, _, samples = _SHARED[function_name]
-    return code, samples()
+    return hinted_job(_SHARED[function_name][0])
 
 
 def shared_names() -> list[str]:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from merganser.framework.core.context import Context
 from merganser.framework.core.events import EventKind, TriggerType
-from merganser.framework.core.execution import execute, raise_if_failed
+from merganser.framework.core.execution import execute, of_kind, raise_if_failed
 from merganser.framework.core.indices import InputPortSelection, OutputPortSelection
 from merganser.framework.core.inside import declared_events, new_context, scalar_of
 from merganser.framework.core.system import System
@@ -137,7 +137,7 @@ def _evaluate(system: System, context: Any, x: Array, u: Array, u_index: int, y_
         context.get_mutable_discrete_state()
         _scatter(context, x)
         output = _output(system, context, y_index)
-        events = declared_events(system, context, TriggerType.kPeriodic)
+        events = of_kind(declared_events(system, context, TriggerType.kPeriodic), EventKind.DISCRETE_UPDATE)
         raise_if_failed(execute(events, EventKind.DISCRETE_UPDATE), context)
         return np.concatenate([_state(context), output])
     context.SetContinuousState(x)

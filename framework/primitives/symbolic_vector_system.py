@@ -1,4 +1,4 @@
-"""SymbolicVectorSystem: a block whose dynamics and output are expressions (extra `symbolic`)."""
+"""SymbolicVectorSystem: a block whose dynamics and output are expressions."""
 
 from __future__ import annotations
 

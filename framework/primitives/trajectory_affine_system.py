@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from merganser.framework.core.context import Context
 from merganser.framework.core.indices import kUseDefaultName
-from merganser.framework.core.inside import declare_derivatives, declare_vector_entry
+from merganser.framework.core.inside import declare_breaks, declare_derivatives, declare_vector_entry
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.native_code import NativeCode
 from merganser.framework.core.native_function import NativeFunction
@@ -22,6 +22,7 @@ from merganser.framework.primitives._linear_state import LinearStateMethods
 from merganser.framework.primitives._updatable_code import UpdatableCode
 from merganser.framework.primitives.linear_system import affine_function
 from merganser.framework.trajectories import PiecewisePolynomial, Trajectory
+from merganser.framework.trajectories._breaks import break_times
 
 __all__ = ["TrajectoryAffineSystem", "TrajectoryLinearSystem"]
 
@@ -81,6 +82,16 @@ class TrajectoryAffineSystem(LinearStateMethods, LeafSystem):
         self._time_period = checked_period(time_period, f"{name}: time_period")
         self._configure_state(n)
         self._declare(n, m, p)
+        self._breaks: tuple[float, ...] | None = None
+        if n and self._time_period == 0.0:
+            declare_breaks(self, self._break_times)
+
+    def _break_times(self) -> tuple[float, ...]:
+        """When one of the coefficients is not smooth."""
+        if self._breaks is None:
+            times = {time for trajectory in self._coefficients.values() for time in break_times(trajectory)}
+            self._breaks = tuple(sorted(times))
+        return self._breaks
 
     def _declare(self, num_states: int, num_inputs: int, num_outputs: int) -> None:
         u = self.DeclareVectorInputPort(kUseDefaultName, num_inputs) if num_inputs else None

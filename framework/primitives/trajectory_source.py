@@ -9,11 +9,13 @@ import numpy as np
 from merganser.framework.core.arguments import checked_size
 from merganser.framework.core.context import Context
 from merganser.framework.core.indices import kUseDefaultName
+from merganser.framework.core.inside import declare_breaks
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.native_code import NativeCode
 from merganser.framework.core.values import BasicVector
 from merganser.framework.primitives._updatable_code import UpdatableCode
 from merganser.framework.trajectories import Trajectory
+from merganser.framework.trajectories._breaks import break_times
 from merganser.framework.trajectories._scalars import plain
 
 __all__ = ["TrajectorySource"]
@@ -24,6 +26,9 @@ class TrajectorySource(LeafSystem):
 
     Where the trajectory is not known yet, make the block with another one of the same size, and call
     UpdateTrajectory() later.
+
+    Integrators end a step where the value of the trajectory jumps, or its rate or acceleration, so that nothing that
+    happens between two breaks is stepped over (pydrake's step over short pulses).
 
     Args:
         trajectory: r, which is copied.
@@ -44,6 +49,8 @@ class TrajectorySource(LeafSystem):
         self._order = checked_size(output_derivative_order, "TrajectorySource: output_derivative_order")
         self._clamps = bool(zero_derivatives_beyond_limits)
         self._trajectory = self._checked_trajectory(trajectory)
+        self._breaks: tuple[float, ...] | None = None
+        declare_breaks(self, self._break_times)
         self._rows = self._trajectory.rows()
         size = self._rows * (self._order + 1)
         port = self.DeclareVectorOutputPort(kUseDefaultName, size, self._calc_output, {self.time_ticket()})
@@ -66,8 +73,14 @@ class TrajectorySource(LeafSystem):
                 f"System '{self.GetSystemPathname()}': the trajectory must keep its {self._rows} rows, got one of "
                 f"{checked.rows()}."
             )
-        self._trajectory = checked
+        self._trajectory, self._breaks = checked, None
         self._code.renew()
+
+    def _break_times(self) -> tuple[float, ...]:
+        """When one of the outputs is not smooth."""
+        if self._breaks is None:
+            self._breaks = break_times(self._trajectory, self._order)
+        return self._breaks
 
     def _checked_trajectory(self, trajectory: Trajectory) -> Trajectory:
         where = f"{type(self).__name__} '{self.get_name()}'"

@@ -40,7 +40,7 @@ class Distribution(abc.ABC):
 
     @abc.abstractmethod
     def ToSymbolic(self) -> Expression:
-        """An expression of a new random variable that is distributed so (extra `symbolic`)."""
+        """An expression of a new random variable that is distributed so."""
 
     @abc.abstractmethod
     def _only_value(self) -> float | None:

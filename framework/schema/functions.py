@@ -76,7 +76,7 @@ def Mean(var: float | Distribution) -> float:
 
 
 def ToSymbolic(var: float | Distribution) -> Expression:
-    """An expression of new random variables that is distributed as a number is (extra `symbolic`)."""
+    """An expression of new random variables that is distributed as a number is."""
     return ToDistribution(var).ToSymbolic()
 
 

@@ -189,7 +189,7 @@ class Rotation:
         return self._read(Reading.only_value("Rotation.GetDeterministicValue(): this rotation"))
 
     def ToSymbolic(self) -> RotationMatrix:
-        """Returns the rotation as expressions of new random variables (extra `symbolic`)."""
+        """Returns the rotation as expressions of new random variables."""
         return self._read(Reading.symbolic())
 
     def set_rpy_deg(self, rpy_deg: Any) -> None:

@@ -79,7 +79,7 @@ class Transform:
         return self._read(Reading.only_value("Transform.GetDeterministicValue(): this transform"))
 
     def ToSymbolic(self) -> RigidTransform:
-        """Returns the pose in its base frame as expressions of new random variables (extra `symbolic`)."""
+        """Returns the pose in its base frame as expressions of new random variables."""
         return self._read(Reading.symbolic())
 
     def Mean(self) -> RigidTransform:

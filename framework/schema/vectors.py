@@ -68,7 +68,7 @@ class DistributionVector(abc.ABC):
         return np.array([each.Mean() for each in self._elements("Mean")])
 
     def ToSymbolic(self) -> NDArray[Any]:
-        """Expressions of new random variables that are distributed so (extra `symbolic`).
+        """Expressions of new random variables that are distributed so.
 
         Raises:
             RuntimeError: the numbers that describe it are not equally many.

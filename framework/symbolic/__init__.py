@@ -1,4 +1,4 @@
-"""Symbolic expressions, formulas and variables (pydrake.symbolic), with sympy inside (extra `symbolic`)."""
+"""Symbolic expressions, formulas and variables (pydrake.symbolic), with sympy inside."""
 
 from merganser.framework.math.arrays import inv
 from merganser.framework.symbolic.decompositions import (

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from merganser.framework.core.arguments import bind_overload
 from merganser.framework.trajectories import _interpolation as interpolation
 from merganser.framework.trajectories._scalars import Array, as_matrix, matrices_of, plain, scalar_of_list
 from merganser.framework.trajectories.piecewise_trajectory import EPSILON_TIME
+
+if TYPE_CHECKING:
+    from merganser.framework.trajectories.piecewise_polynomial import PiecewisePolynomial
 
 __all__ = ["PiecewiseConstructors"]
 
@@ -25,19 +28,21 @@ class PiecewiseConstructors:
     """
 
     @staticmethod
-    def ZeroOrderHold(breaks: Sequence[Any], samples: Any) -> Any:
+    def ZeroOrderHold(breaks: Sequence[Any], samples: Any) -> PiecewisePolynomial:
         """Makes the trajectory that keeps each sample until the next break; the last one is not used."""
         times, y = _checked("ZeroOrderHold", breaks, samples)
         return _made(times, y[:-1, None].copy())
 
     @staticmethod
-    def FirstOrderHold(breaks: Sequence[Any], samples: Any) -> Any:
+    def FirstOrderHold(breaks: Sequence[Any], samples: Any) -> PiecewisePolynomial:
         """Makes the trajectory of straight lines from sample to sample."""
         times, y = _checked("FirstOrderHold", breaks, samples)
         return _made(times, interpolation.linear(times, y))
 
     @staticmethod
-    def CubicShapePreserving(breaks: Sequence[Any], samples: Any, zero_end_point_derivatives: bool = False) -> Any:
+    def CubicShapePreserving(
+        breaks: Sequence[Any], samples: Any, zero_end_point_derivatives: bool = False
+    ) -> PiecewisePolynomial:
         """Makes a trajectory of cubics that is monotonic where the samples are; Matlab calls it pchip.
 
         Args:
@@ -50,7 +55,7 @@ class PiecewiseConstructors:
         return _made(times, interpolation.hermite(times, y, slopes))
 
     @staticmethod
-    def CubicHermite(breaks: Sequence[Any], samples: Any, samples_dot: Any) -> Any:
+    def CubicHermite(breaks: Sequence[Any], samples: Any, samples_dot: Any) -> PiecewisePolynomial:
         """Makes a trajectory of cubics with given first derivatives, `samples_dot`, at the breaks."""
         times, y = _checked("CubicHermite", breaks, samples)
         slopes = matrices_of(samples_dot, "CubicHermite: samples_dot")
@@ -61,7 +66,7 @@ class PiecewiseConstructors:
         return _made(times, interpolation.hermite(times, y, slopes))
 
     @staticmethod
-    def CubicWithContinuousSecondDerivatives(*args: Any, **kwargs: Any) -> Any:
+    def CubicWithContinuousSecondDerivatives(*args: Any, **kwargs: Any) -> PiecewisePolynomial:
         """Makes a trajectory of cubics with continuous first and second derivatives.
 
         Called with one of
@@ -91,13 +96,13 @@ class PiecewiseConstructors:
         return _made(times, interpolation.hermite(times, y, slopes))
 
     @staticmethod
-    def LagrangeInterpolatingPolynomial(times: Sequence[Any], samples: Any) -> Any:
+    def LagrangeInterpolatingPolynomial(times: Sequence[Any], samples: Any) -> PiecewisePolynomial:
         """Makes the one polynomial of least degree through all samples, on a single segment."""
         checked, y = _checked("LagrangeInterpolatingPolynomial", times, samples)
         return _made([checked[0], checked[-1]], interpolation.lagrange(checked, y))
 
 
-def _made(times: list[Any], coefficients: Array) -> Any:
+def _made(times: list[Any], coefficients: Array) -> PiecewisePolynomial:
     from merganser.framework.trajectories.piecewise_polynomial import PiecewisePolynomial  # derived from this module
 
     return PiecewisePolynomial._of(times, coefficients)

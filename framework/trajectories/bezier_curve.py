@@ -132,6 +132,9 @@ class BezierCurve(Trajectory):
     def do_value(self, t: Any) -> Array:
         return self._evaluate(self._points, t)
 
+    def _breaks_to_look_at(self) -> list[float]:
+        return [plain(self.start_time()), plain(self.end_time())]
+
     def do_has_derivative(self) -> bool:
         return True
 

@@ -186,6 +186,11 @@ class BsplineTrajectory(Trajectory):
             self._derived[order] = _derivative(self._checked_basis(), self._points, order)
         return self._derived[order]
 
+    def _breaks_to_look_at(self) -> list[float]:
+        basis = self._basis
+        start, end = plain(basis.initial_parameter_value()), plain(basis.final_parameter_value())
+        return [time for time in map(plain, basis.knots()) if start <= time <= end] if len(self._points) else []
+
     def _checked_basis(self) -> BsplineBasis:
         if not len(self._points):
             raise RuntimeError("BsplineTrajectory: this one is empty; make it with a basis and control points.")

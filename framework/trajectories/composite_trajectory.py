@@ -95,6 +95,10 @@ class CompositeTrajectory(PiecewiseTrajectory):
             raise RuntimeError(f"CompositeTrajectory has no segments; the number of {what} is undefined.")
         return self._segments[0]
 
+    def _breaks_to_look_at(self) -> list[float]:
+        within = (time for segment in self._segments for time in segment._breaks_to_look_at())
+        return [*self._breaks, *(time for time in within if self._breaks[0] <= time <= self._breaks[-1])]
+
     def _cast(self, T: Any) -> CompositeTrajectory:
         return CompositeTrajectory([segment._cast(T) for segment in self._segments])
 

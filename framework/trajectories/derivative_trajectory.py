@@ -58,5 +58,8 @@ class DerivativeTrajectory(Trajectory):
     def _scalar_type(self) -> Any:
         return self._nominal._scalar_type()
 
+    def _breaks_to_look_at(self) -> list[float]:
+        return self._nominal._breaks_to_look_at()
+
     def _cast(self, T: Any) -> DerivativeTrajectory:
         return DerivativeTrajectory(self._nominal._cast(T), self._order)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from merganser.framework.trajectories._breaks import times_of_values
 from merganser.framework.trajectories._scalars import Array, clamped
 from merganser.framework.trajectories.derivative_trajectory import DerivativeTrajectory
 from merganser.framework.trajectories.trajectory import Trajectory
@@ -83,6 +84,10 @@ class PathParameterizedTrajectory(Trajectory):
 
     def _scalar_type(self) -> Any:
         return self._path._scalar_type()
+
+    def _breaks_to_look_at(self) -> list[float]:
+        own = self._time_scaling._breaks_to_look_at()
+        return [*own, *times_of_values(self._time_scaling, self._path._breaks_to_look_at())]
 
     def _cast(self, T: Any) -> PathParameterizedTrajectory:
         return PathParameterizedTrajectory(self._path._cast(T), self._time_scaling._cast(T))

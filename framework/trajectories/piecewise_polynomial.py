@@ -6,7 +6,7 @@ import bisect
 import math
 import types
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -67,7 +67,7 @@ class PiecewisePolynomial(PiecewiseConstructors, PiecewiseTrajectory):
             self._set_polynomials(np.array(matrices))
 
     @classmethod
-    def _of(cls, times: Sequence[Any], coefficients: Array, sizes: Array | None = None) -> Any:
+    def _of(cls, times: Sequence[Any], coefficients: Array, sizes: Array | None = None) -> Self:
         """The trajectory with these coefficients, which are not copied."""
         result = cls.__new__(cls)
         result._set_breaks(list(times))
@@ -491,7 +491,7 @@ class PiecewisePolynomial(PiecewiseConstructors, PiecewiseTrajectory):
             )
         self._set_coefficients(np.ascontiguousarray(np.moveaxis(array, 3, 1)))
 
-    def Clone(self) -> Any:
+    def Clone(self) -> Self:
         result = type(self).__new__(type(self))
         result.__dict__.update(self.__dict__)
         result._set_breaks(list(self._times))

@@ -105,6 +105,9 @@ class PiecewiseTrajectory(Trajectory):
             raise RuntimeError(f"{self._name}: there is no segment {index}; there are {count}.")
         return int(index)
 
+    def _breaks_to_look_at(self) -> list[float]:
+        return list(self._breaks)
+
     def _scalar_type(self) -> Any:
         return scalar_of_list(self._times)
 

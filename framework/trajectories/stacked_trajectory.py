@@ -81,6 +81,9 @@ class StackedTrajectory(Trajectory):
     def _scalar_type(self) -> Any:
         return self._children[0]._scalar_type() if self._children else float
 
+    def _breaks_to_look_at(self) -> list[float]:
+        return [time for child in self._children for time in child._breaks_to_look_at()]
+
     def _cast(self, T: Any) -> StackedTrajectory:
         result = StackedTrajectory(self._rowwise)
         result._children = [child._cast(T) for child in self._children]

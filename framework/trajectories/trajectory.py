@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -89,7 +89,7 @@ class Trajectory:
         """Returns the time where the trajectory ends."""
         return self.do_end_time()
 
-    def Clone(self) -> Any:
+    def Clone(self) -> Self:
         """Returns a copy that shares nothing that can change."""
         return copy.deepcopy(self)
 
@@ -129,6 +129,10 @@ class Trajectory:
     def DoMakeDerivative(self, derivative_order: int) -> Trajectory:
         """Override: see MakeDerivative(); the order is positive."""
         raise self._missing("DoMakeDerivative") if self.has_derivative() else self._without_derivatives()
+
+    def _breaks_to_look_at(self) -> list[float]:
+        """Times at which the value or a derivative may jump, the ends among them; any of them may be smooth, too."""
+        return []
 
     @property
     def _name(self) -> str:

@@ -9,6 +9,7 @@ from typing import IO, Any
 import yaml
 
 from merganser.framework.core.encoding import decode
+from merganser.framework.core.saving import save_text
 
 __all__ = ["Dumper", "yaml_dump", "yaml_load", "yaml_load_data", "yaml_load_file"]
 
@@ -95,5 +96,5 @@ def yaml_dump(data: Any, *, filename: str | os.PathLike[str] | None = None) -> s
     text: str = yaml.dump(data, Dumper=Dumper, default_flow_style=None)
     if filename is None:
         return text
-    Path(filename).write_text(text, encoding="utf-8")
+    save_text(filename, text)
     return None

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import yaml
 
+from merganser.framework.core.saving import save_text
 from merganser.framework.yaml import schemas
 from merganser.framework.yaml.untyped import Dumper
 
@@ -51,7 +52,7 @@ def yaml_dump_typed(
     text: str = yaml.dump(root, Dumper=_Dumper, default_flow_style=None, sort_keys=False)
     if filename is None:
         return text
-    Path(filename).write_text(text, encoding="utf-8")
+    save_text(filename, text)
     return None
 
 

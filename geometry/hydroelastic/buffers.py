@@ -12,6 +12,7 @@ from merganser.framework.native.records_of_arrays import FLOAT, INTEGER, ArrayOf
 from merganser.geometry.proximity.box_tree import DEEPEST
 
 __all__ = [
+    "FOLLOWS",
     "HALF",
     "MOST_CLIPPED",
     "NUM_KNOWN",
@@ -21,19 +22,22 @@ __all__ = [
     "known_dtype",
     "lacks_memory",
     "make_buffers",
+    "make_followers",
     "with_memory",
 ]
 
 Array = NDArray[Any]
 
 MOST_CLIPPED = 24  # corners while clipping: each plane may add half as many where rounding makes a polygon wavy
+_MOST_PLANES = 5  # that make one face of a tetrahedron: the one of the slice, and four that clip it
 _FIRST_PAIRS, _FIRST_ELEMENTS = 16, 512
 
 # What Buffers.counts holds.
 HALF = 0  # in which half of the memory the last call has written
 NUM_KNOWN = 1  # pairs of geometries in it
 WANTED_PAIRS, WANTED_ELEMENTS = 2, 3  # for which there should have been places
-_NUM_COUNTS = 4
+FOLLOWS = 4  # 1 if faces are known already and their numbers are found once more, else 0
+_NUM_COUNTS = 5
 
 known_dtype = np.dtype(
     [
@@ -62,7 +66,8 @@ class Buffers(NamedTuple):
             [8, 4].
         triangle: corners of a triangle of O in V, of T, shape [3, 3].
         polygons: corners, of T, shape [2, .., 3].
-        distances: of the corners from a plane, of T.
+        distances: of the corners from each plane that makes a face, of T, shape [5, ..].
+        levels: the same in real numbers, by which decisions fall: the same memory, or that of the buffers followed.
         stack: nodes to be looked at, shape [.., 2].
         counts: see above.
         known: pairs of geometries whose elements are remembered, records of known_dtype, shape [2, ..].
@@ -75,19 +80,30 @@ class Buffers(NamedTuple):
     element: Annotated[Array, ArrayOf(FLOAT, 2)]
     triangle: Annotated[Array, ArrayOf(FLOAT, 2)]
     polygons: Annotated[Array, ArrayOf(FLOAT, 3)]
-    distances: Annotated[Array, ArrayOf(FLOAT)]
+    distances: Annotated[Array, ArrayOf(FLOAT, 2)]
+    levels: Annotated[Array, ArrayOf(FLOAT, 2)]
     stack: Annotated[NDArray[np.int64], ArrayOf(INTEGER, 2)]
     counts: Annotated[NDArray[np.int64], ArrayOf(INTEGER)]
     known: Annotated[Array, ArrayOf(known_dtype, 2)]
     elements: Annotated[NDArray[np.int64], ArrayOf(INTEGER, 3)]
 
 
-def make_buffers(scalar: Any = np.float64) -> Buffers:
-    """Returns work arrays for poses of float64 or complex128, which remember nothing."""
+def make_buffers() -> Buffers:
+    """Returns work arrays for poses of float64, which remember nothing."""
+    return _make_buffers(np.float64, None)
+
+
+def make_followers(values: Buffers) -> Buffers:
+    """Returns work arrays for poses of complex128; what they clip follows what was last decided in those of values."""
+    return _make_buffers(np.complex128, values.distances)
+
+
+def _make_buffers(scalar: Any, levels: Array | None) -> Buffers:
+    distances = np.zeros((_MOST_PLANES, MOST_CLIPPED), scalar)
     return Buffers(
         np.zeros((2, 12), scalar), np.zeros(21), np.zeros(12), np.zeros((8, 4)), np.zeros((3, 3), scalar),
-        np.zeros((2, MOST_CLIPPED, 3), scalar), np.zeros(MOST_CLIPPED, scalar), np.zeros((4 * DEEPEST, 2), np.int64),
-        np.zeros(_NUM_COUNTS, np.int64), np.zeros((2, _FIRST_PAIRS), known_dtype),
+        np.zeros((2, MOST_CLIPPED, 3), scalar), distances, distances if levels is None else levels,
+        np.zeros((4 * DEEPEST, 2), np.int64), np.zeros(_NUM_COUNTS, np.int64), np.zeros((2, _FIRST_PAIRS), known_dtype),
         np.zeros((2, _FIRST_ELEMENTS, 2), np.int64),
     )  # fmt: skip
 

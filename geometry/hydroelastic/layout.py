@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Sequence
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ __all__ = [
     "NOTHING",
     "RIGID_HALF_SPACE",
     "RIGID_SURFACE",
+    "Bodies",
     "Meshes",
     "body_dtype",
     "make_layout",
@@ -56,6 +57,8 @@ body_dtype = np.dtype(
     ]
 )
 
+
+Bodies = Annotated[NDArray[Any], ArrayOf(body_dtype)]  # as kernels take them
 
 class Meshes(NamedTuple):
     """All meshes, in the frames G of their geometries.

@@ -7,6 +7,7 @@ import logging
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.core.source_location import warn_of_file
 from merganser.geometry.meshes import (
     ConvertVolumeToSurfaceMesh,
     PolygonSurfaceMesh,
@@ -100,11 +101,12 @@ def file_volume(shape: Mesh) -> VolumeMesh:
     if not lost:
         return volume
     refined = RefineVolumeMesh(volume)
-    _logger.warning(
-        "Mesh '%s': %d of %d tetrahedra have all vertices on the surface, where the pressure is zero. The mesh is "
-        "refined to %d tetrahedra; RefineVolumeMeshIntoVtkFileContents() gives a file of them.",
-        shape.source().description(), lost, volume.num_elements(), refined.num_elements(),
-    )  # fmt: skip
+    warn_of_file(
+        _logger,
+        f"Mesh '{shape.source().description()}': {lost} of {volume.num_elements()} tetrahedra have all vertices on the "
+        f"surface, where the pressure is zero. The mesh is refined to {refined.num_elements()} tetrahedra; "
+        "RefineVolumeMeshIntoVtkFileContents() gives a file of them.",
+    )
     return refined
 
 

@@ -1,7 +1,10 @@
 """Convex polygons: cut out of tetrahedra by planes, clipped by planes, and measured.
 
-A polygon stands in one of two rows of `Buffers.polygons`; clipping takes it from one to the other. Comparisons look at
-real parts, so that all of this runs with complex numbers.
+A polygon stands in one of two rows of `Buffers.polygons`; clipping takes it from one to the other.
+
+All of this runs with complex numbers too, whose imaginary parts are derivatives. They do not decide: which corners lie
+on which side of a plane is read from `Buffers.levels`, where the same face with real numbers has left it. At a tie, as
+of shapes along the axes, real parts of complex results would differ in their last bits and fall to another side.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.native import device
-from merganser.geometry.hydroelastic.buffers import MOST_CLIPPED, Buffers
+from merganser.geometry.hydroelastic.buffers import FOLLOWS, MOST_CLIPPED, Buffers
 from merganser.geometry.proximity.vectors import Vector3, cross, dot
 
 __all__ = [
@@ -23,6 +26,7 @@ __all__ = [
 Array = NDArray[Any]
 
 MOST_CORNERS = 10  # of a face: a slice of a tetrahedron, clipped by four planes, has 8, and rounding may add some
+_IN_PLANE = 1e-12  # edges of less than this angle to a plane lie in it, up to rounding [rad]
 _SLIVER = 1e-14  # polygons of less area, of the square of their size, are none
 
 
@@ -57,6 +61,32 @@ def signed_distance(n: Vector3, d: Any, p: Array) -> Any:
 
 
 @device
+def _follow(buffers: Buffers, number: int, count: int) -> None:
+    """Gives distances of known faces the values by which was decided, so that no edge is cut outside of its ends."""
+    distances, levels = buffers.distances[number], buffers.levels[number]
+    for i in range(count):
+        distances[i] += levels[i] - distances[i].real
+
+
+@device
+def _share(a: Any, b: Any, p: Any, q: Any, n: Vector3, buffers: Buffers) -> Any:
+    """Where a plane cuts the edge from p to q, whose ends have distances a and b from it, as a share of the edge.
+
+    An edge that lies in the plane up to rounding is cut anywhere; that the corner runs along it, in all polygons that
+    share it, changes no sum over them, and its rate would be rounding magnified.
+    """
+    t = a / (a - b)
+    if buffers.counts[FOLLOWS] != 0:
+        rise, run, steepness = (a - b).real, 0.0, 0.0
+        for c in range(3):
+            run += (q[c] - p[c]).real ** 2
+            steepness += n[c].real ** 2
+        if rise * rise <= _IN_PLANE * _IN_PLANE * run * steepness:
+            return t.real + 0.0 * t
+    return t
+
+
+@device
 def slice_tetrahedron(vertices: Array, corners: Array, n: Vector3, d: Any, buffers: Buffers) -> int:
     """Puts the polygon in which the plane n . p + d = 0 cuts a tetrahedron into the first row; returns its corners.
 
@@ -64,28 +94,33 @@ def slice_tetrahedron(vertices: Array, corners: Array, n: Vector3, d: Any, buffe
     the positive side, so that of two with a face in the plane one does.
     """
     bits = 0
+    distances, levels = buffers.distances[0], buffers.levels[0]
     for i in range(4):
-        buffers.distances[i] = signed_distance(n, d, vertices[corners[i]])
-        if buffers.distances[i].real > 0.0:
+        distances[i] = signed_distance(n, d, vertices[corners[i]])
+    if buffers.counts[FOLLOWS] != 0:
+        _follow(buffers, 0, 4)
+    for i in range(4):
+        if levels[i] > 0.0:
             bits += 1 << i
     count = _SLICES[bits, 0]
     for k in range(count):
         i, j = _SLICES[bits, 1 + 2 * k], _SLICES[bits, 2 + 2 * k]
         p, q = vertices[corners[i]], vertices[corners[j]]
-        t = buffers.distances[i] / (buffers.distances[i] - buffers.distances[j])
+        t = _share(distances[i], distances[j], p, q, n, buffers)
         for c in range(3):
             buffers.polygons[0, k, c] = p[c] + t * (q[c] - p[c])
     return count
 
 
 @device
-def clip(buffers: Buffers, row: int, count: int, n: Vector3, d: Any, normal: Vector3) -> tuple[int, int]:
+def clip(buffers: Buffers, number: int, row: int, count: int, n: Vector3, d: Any, normal: Vector3) -> tuple[int, int]:
     """Leaves of a polygon what lies where n . p + d >= 0 (Sutherland and Hodgman 1974).
 
     A polygon in the plane itself stays if its normal points to the positive side, so that of two neighbors one has it.
 
     Args:
         buffers: with the polygon, whose corners are overwritten.
+        number: of the plane among those that clip this polygon, from 1.
         row: where it stands.
         count: its corners.
         n: unit normal of the plane.
@@ -96,16 +131,19 @@ def clip(buffers: Buffers, row: int, count: int, n: Vector3, d: Any, normal: Vec
         The number of corners, zero if nothing is left, and the row where they stand.
     """
     polygon, clipped = buffers.polygons[row], buffers.polygons[1 - row]
+    distances, levels = buffers.distances[number], buffers.levels[number]
+    for i in range(count):
+        distances[i] = signed_distance(n, d, polygon[i])
+    if buffers.counts[FOLLOWS] != 0:
+        _follow(buffers, number, count)
     num_inside, num_on = 0, 0
     for i in range(count):
-        distance = signed_distance(n, d, polygon[i])
-        buffers.distances[i] = distance
-        if distance.real >= 0.0:
+        if levels[i] >= 0.0:
             num_inside += 1
-        if distance.real == 0.0:
+        if levels[i] == 0.0:
             num_on += 1
     if num_inside == count:
-        if num_on == count and dot(n, normal).real < 0.0:
+        if num_on == count and dot(n, normal).real < 0.0 and buffers.counts[FOLLOWS] == 0:
             return 0, row
         return count, row
     if num_inside == 0:
@@ -113,13 +151,12 @@ def clip(buffers: Buffers, row: int, count: int, n: Vector3, d: Any, normal: Vec
     kept = 0
     j = count - 1
     for i in range(count):
-        d_i, d_j = buffers.distances[i], buffers.distances[j]
-        if (d_i.real >= 0.0) != (d_j.real >= 0.0) and kept < MOST_CLIPPED:
-            t = d_j / (d_j - d_i)
+        if (levels[i] >= 0.0) != (levels[j] >= 0.0) and kept < MOST_CLIPPED:
+            t = _share(distances[j], distances[i], polygon[j], polygon[i], n, buffers)
             for c in range(3):
                 clipped[kept, c] = polygon[j, c] + t * (polygon[i, c] - polygon[j, c])
             kept += 1
-        if d_i.real >= 0.0 and kept < MOST_CLIPPED:
+        if levels[i] >= 0.0 and kept < MOST_CLIPPED:
             for c in range(3):
                 clipped[kept, c] = polygon[i, c]
             kept += 1
@@ -142,7 +179,7 @@ def center_of_polygon(polygon: Array, count: int, normal: Vector3) -> tuple[Any,
         moment_x += part * (b[0] + c[0])
         moment_y += part * (b[1] + c[1])
         moment_z += part * (b[2] + c[2])
-        size += dot(c, c).real
+        size += c[0].real ** 2 + c[1].real ** 2 + c[2].real ** 2
         b = c
     if not area.real > _SLIVER * size:
         return 0.0 * area, p0

@@ -23,14 +23,23 @@ from numpy.typing import NDArray
 
 from merganser.geometry.meshes.volume_mesh import VolumeMesh
 
-__all__ = ["MedialMesh", "box_mesh", "capsule_mesh", "cylinder_mesh", "ellipsoid_mesh", "sphere_mesh"]
+__all__ = [
+    "MOST_TETRAHEDRA",
+    "MedialMesh",
+    "box_mesh",
+    "capsule_mesh",
+    "cylinder_mesh",
+    "ellipsoid_mesh",
+    "sphere_mesh",
+]
 
 Array = NDArray[np.float64]
 Triangle = tuple[int, int, int]
 Tetrahedron = tuple[int, int, int, int]
 
 _SAME = 1e-14  # lengths that differ by less than this share of them are one
-_MOST_LEVELS = 8  # of a sphere: 524288 tetrahedra
+_MOST_LEVELS = 8  # of a sphere
+MOST_TETRAHEDRA = 8 * 4**_MOST_LEVELS  # 524288, of a sphere of that level; no shape has more
 
 
 class MedialMesh(NamedTuple):
@@ -129,7 +138,7 @@ def box_mesh(size: Array) -> MedialMesh:
         inside = inner_of[ring].tolist()
         middle = first_center - 1 if is_segment else None
         sides = [_triangles([ring[i], ring[i - 1], inside[i - 1], inside[i]], middle) for i in range(4)]
-        tetrahedra += _join(first_center + f, [*itertools.chain(*sides), *_triangles(inside)], vertices)
+        tetrahedra += _join(first_center + f, [*itertools.chain(*sides), *_triangles(inside)])
     return _with_inner(tetrahedra, vertices, range(8, first_center))
 
 
@@ -162,12 +171,18 @@ def cylinder_mesh(radius: float, length: float, hint: float) -> MedialMesh:
         radius: of the cylinder [m].
         length: along Gz [m].
         hint: length of edges around the rims [m], of which there are three or more.
+
+    Raises:
+        RuntimeError: so short edges would make more than MOST_TETRAHEDRA.
     """
-    n = max(3, math.ceil(2.0 * math.pi * radius / hint))
-    rim = radius * _circle(n)
     h = length / 2.0
+    is_round = abs(h - radius) <= _SAME * radius
+    num_around = 2.0 * math.pi * radius / hint
+    _check_count(num_around, 4.0 if is_round else 5.0 if h > radius else 9.0, 1, radius, hint)
+    n = max(3, math.ceil(num_around))
+    rim = radius * _circle(n)
     rims = [np.vstack([[[0.0, 0.0, s * h]], np.column_stack([rim, np.full(n, s * h)])]) for s in (-1.0, 1.0)]
-    if abs(h - radius) <= _SAME * radius:
+    if is_round:
         inner = np.zeros((1, 3))
     elif h > radius:
         inner = np.array([[0.0, 0.0, radius - h], [0.0, 0.0, h - radius]])
@@ -181,17 +196,17 @@ def cylinder_mesh(radius: float, length: float, hint: float) -> MedialMesh:
         b_i, b_j, t_i, t_j = bottom + 1 + i, bottom + 1 + j, top + 1 + i, top + 1 + j
         if len(inner) > 2:
             m_i, m_j = m + 1 + i, m + 1 + j
-            tetrahedra += _join(bottom, [(m, m_i, m_j), (b_i, m_j, m_i), (b_i, b_j, m_j)], vertices)
-            tetrahedra += _join(m, [(top, t_i, t_j), (m_i, t_i, t_j), (m_i, t_j, m_j)], vertices)
-            tetrahedra += _join(b_i, [(b_j, m_j, t_j), (m_i, m_j, t_j), (m_i, t_j, t_i)], vertices)
+            tetrahedra += _join(bottom, [(m, m_i, m_j), (b_i, m_j, m_i), (b_i, b_j, m_j)])
+            tetrahedra += _join(m, [(top, t_i, t_j), (m_i, t_i, t_j), (m_i, t_j, m_j)])
+            tetrahedra += _join(b_i, [(b_j, m_j, t_j), (m_i, m_j, t_j), (m_i, t_j, t_i)])
             continue
         last = m + len(inner) - 1
-        tetrahedra += _join(bottom, [(b_i, b_j, m)], vertices)
-        tetrahedra += _join(top, [(t_i, t_j, last)], vertices)
+        tetrahedra += _join(bottom, [(b_i, b_j, m)])
+        tetrahedra += _join(top, [(t_i, t_j, last)])
         if last == m:
-            tetrahedra += _join(m, [(t_i, b_i, b_j), (t_i, b_j, t_j)], vertices)
+            tetrahedra += _join(m, [(t_i, b_i, b_j), (t_i, b_j, t_j)])
         else:
-            tetrahedra += _join(m, [(t_i, t_j, last), (b_i, t_j, t_i), (b_i, b_j, t_j)], vertices)
+            tetrahedra += _join(m, [(t_i, t_j, last), (b_i, t_j, t_i), (b_i, b_j, t_j)])
     return _with_inner(tetrahedra, vertices, range(m, len(vertices)))
 
 
@@ -202,8 +217,13 @@ def capsule_mesh(radius: float, length: float, hint: float) -> MedialMesh:
         radius: of the capsule [m].
         length: along Gz, without the caps [m].
         hint: length of edges around the circles [m].
+
+    Raises:
+        RuntimeError: so short edges would make more than MOST_TETRAHEDRA.
     """
-    n = max(3, math.floor(2.0 * math.pi * radius / hint))
+    num_around = 2.0 * math.pi * radius / hint
+    _check_count(num_around, 2.0, 2, radius, hint)
+    n = max(3, math.floor(num_around))
     num_rings = n // 2
     angles = np.arange(num_rings) * (math.pi / (2 * num_rings))
     h = length / 2.0
@@ -224,12 +244,24 @@ def capsule_mesh(radius: float, length: float, hint: float) -> MedialMesh:
             for k in range(num_rings - 1):
                 a, b = rings[end, k], rings[end, k + 1]
                 p, q = (a, b) if end == 0 else (b, a)  # cut from the bottom of i to the top of j
-                tetrahedra += _join(end, [(p[i], q[j], q[i]), (p[i], p[j], q[j])], points)
+                tetrahedra += _join(end, [(p[i], q[j], q[i]), (p[i], p[j], q[j])])
             last = rings[end, num_rings - 1]
-            tetrahedra += _join(end, [(2 + end, last[i], last[j])], points)
+            tetrahedra += _join(end, [(2 + end, last[i], last[j])])
         b_i, b_j, t_i, t_j = rings[0, 0][i], rings[0, 0][j], rings[1, 0][i], rings[1, 0][j]
-        tetrahedra += _join(0, [(1, t_i, t_j), (b_i, t_j, t_i), (b_i, b_j, t_j)], points)
+        tetrahedra += _join(0, [(1, t_i, t_j), (b_i, t_j, t_i), (b_i, b_j, t_j)])
     return _with_inner(tetrahedra, points, [0, 1])
+
+
+def _check_count(num_around: float, factor: float, power: int, radius: float, hint: float) -> None:
+    """Raises if a circle of so many edges makes factor * num_around ** power tetrahedra, and these are too many."""
+    most = (MOST_TETRAHEDRA / factor) ** (1.0 / power)
+    if num_around > most:
+        count = factor * num_around**power if num_around < 1e100 else math.inf
+        raise RuntimeError(
+            f"with a resolution hint of {hint:g} m it would be made of {count:.3g} tetrahedra, more than "
+            f"{MOST_TETRAHEDRA}. Take a hint of at least {1.01 * 2.0 * math.pi * radius / most:.3g} m, "
+            f"for a radius of {radius:g} m, or a smaller margin if it has one"
+        )
 
 
 def _circle(n: int) -> Array:
@@ -238,21 +270,19 @@ def _circle(n: int) -> Array:
     return np.column_stack([np.cos(angles), np.sin(angles)])
 
 
-def _join(tip: int, triangles: Sequence[Triangle], vertices: Array) -> list[Tetrahedron]:
+def _join(tip: int, triangles: Sequence[Triangle]) -> list[Tetrahedron]:
     """The tetrahedra between a vertex and triangles, whichever way these are turned."""
-    tetrahedra = []
-    for a, b, c in triangles:
-        u, v, w = (vertices[[a, b, c]] - vertices[tip]).tolist()
-        volume = (
-            (u[1] * v[2] - u[2] * v[1]) * w[0] + (u[2] * v[0] - u[0] * v[2]) * w[1] + (u[0] * v[1] - u[1] * v[0]) * w[2]
-        )
-        tetrahedra.append((tip, a, b, c) if volume > 0.0 else (tip, a, c, b))
-    return tetrahedra
+    return [(tip, a, b, c) for a, b, c in triangles]
 
 
 def _with_inner(
     tetrahedra: Sequence[Tetrahedron] | NDArray[np.int64], vertices: Array, inner: Sequence[int] | range
 ) -> MedialMesh:
+    """The mesh of tetrahedra, whichever way their corners are counted."""
     is_inner = np.zeros(len(vertices), np.bool_)
     is_inner[list(inner)] = True
-    return MedialMesh(VolumeMesh(np.asarray(tetrahedra), vertices), is_inner)
+    corners = np.array(tetrahedra)
+    u, v, w = (vertices[corners[:, i]] - vertices[corners[:, 0]] for i in (1, 2, 3))
+    is_inside_out = np.einsum("ti,ti->t", np.cross(u, v), w) <= 0.0
+    corners[is_inside_out, 2:] = corners[is_inside_out, :1:-1]
+    return MedialMesh(VolumeMesh(corners, vertices), is_inner)

@@ -54,6 +54,9 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
+_LARGEST = 1e75  # whose fourth power, as of the square of an area, is a float, and the inverse's too [m]
+_STEEPEST = 1e150  # whose square is a float, and the inverse's too [Pa/m]
+
 
 @dataclass(frozen=True, eq=False)
 class RigidSurface:
@@ -163,7 +166,9 @@ class _Given:
             )
         adder = "AddCompliantHydroelasticPropertiesForHalfSpace()"
         thickness = self._number("slab_thickness", adder)
-        return CompliantHalfSpace(self._number("hydroelastic_modulus", adder, math.inf) / thickness)
+        modulus = self._number("hydroelastic_modulus", adder, math.inf)
+        _check_growth(modulus, thickness)
+        return CompliantHalfSpace(modulus / thickness)
 
     def body(self) -> Representation:
         is_rigid = self.compliance == HydroelasticType.kRigid
@@ -188,6 +193,8 @@ class _Given:
         if is_rigid:
             return _rigid_primitive(self.shape, hint)
         modulus = self._number("hydroelastic_modulus", adder, math.inf)
+        _check_measures(self.shape, self._margin())
+        _check_growth(modulus, float(_measures(self.shape).min()))
         return self._compliant(_compliant_primitive(self.shape, hint, self._margin()), modulus)
 
     def _compliant(self, volume: Volume, modulus: float) -> CompliantVolume:
@@ -215,7 +222,7 @@ class _Given:
 
     def _margin(self) -> float:
         value = self.properties.GetPropertyOrDefault("hydroelastic", "margin", 0.0)
-        if not 0.0 <= value < math.inf:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 <= value < math.inf:
             raise RuntimeError(
                 f"{self.name}, {self.what()}, has a property ('hydroelastic', 'margin') that must be finite and not "
                 f"negative; it is {value!r}. Change it with UpdateProperty()."
@@ -259,8 +266,37 @@ _PRIMITIVES: dict[type[Shape], Callable[[Any, float, float], tuple[MedialMesh, A
 }
 
 
+def _measures(shape: Any) -> Array:
+    """Half of the lengths that make a primitive shape [m]; of a capsule its length may be nothing."""
+    if isinstance(shape, Box):
+        return np.asarray(shape.size()) / 2.0
+    if isinstance(shape, Ellipsoid):
+        return np.array([shape.a(), shape.b(), shape.c()])
+    return np.array([shape.radius(), shape.length() / 2.0] if isinstance(shape, Cylinder) else [shape.radius()])
+
+
+def _check_measures(shape: Shape, margin: float) -> None:
+    """Raises if a primitive shape is so small or large that its areas cannot be computed."""
+    measures = _measures(shape)
+    if measures.all() and not (measures.min() > 1.0 / _LARGEST and measures.max() + margin < _LARGEST):
+        raise RuntimeError(
+            f"its measures and its margin, {', '.join(f'{m:g}' for m in [*measures, margin])} m, must be between "
+            f"{1.0 / _LARGEST:g} and {_LARGEST:g} m, or the margin 0, where squares of areas are floats. Change them"
+        )
+
+
+def _check_growth(modulus: float, depth: float) -> None:
+    """Raises if the pressure grows too slowly or fast by the depth [m] for computations with it."""
+    if depth and not 1.0 / _STEEPEST < modulus / depth < _STEEPEST:
+        raise RuntimeError(
+            f"its pressure grows by {modulus / depth:g} Pa/m, its hydroelastic modulus of {modulus:g} Pa by a depth of "
+            f"{depth:g} m, but must by {1.0 / _STEEPEST:g} to {_STEEPEST:g} Pa/m, whose squares are floats. Change one"
+        )
+
+
 @functools.lru_cache(maxsize=256)
 def _compliant_primitive(shape: Shape, hint: float, margin: float) -> Volume:
+    _check_measures(shape, margin)
     (mesh, is_inner), on_surface = _PRIMITIVES[type(shape)](shape, hint, margin)
     return Volume(mesh, np.where(is_inner, 1.0, on_surface))
 

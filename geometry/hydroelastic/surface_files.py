@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.core.saving import save_text
+
 if TYPE_CHECKING:
     from merganser.geometry.hydroelastic.contact_surface import ContactSurface
 
@@ -40,7 +42,7 @@ def save_surface(surface: ContactSurface, path: Any) -> None:
     corners = [[face.vertex(i) for i in range(face.num_vertices())] for face in faces]
     pressures = np.array([field.EvaluateAtVertex(v) for v in range(len(vertices))])
     normals = np.array([surface.face_normal(f) for f in range(len(faces))]).reshape(-1, 3)
-    file.write_text(writers[file.suffix.lower()](vertices, corners, pressures, normals))
+    save_text(file, writers[file.suffix.lower()](vertices, corners, pressures, normals))
 
 
 def _rows(array: NDArray[Any]) -> list[str]:

@@ -30,7 +30,8 @@ from numpy.typing import NDArray
 
 from merganser.framework.native import device, kernel
 from merganser.framework.native.by_value import smaller
-from merganser.geometry.hydroelastic.buffers import HALF, WANTED_ELEMENTS, Buffers
+from merganser.framework.native.hinted_types import FloatTable, IntegerTable, Poses
+from merganser.geometry.hydroelastic.buffers import FOLLOWS, HALF, WANTED_ELEMENTS, Buffers
 from merganser.geometry.hydroelastic.candidates import (
     begin_call,
     forget,
@@ -48,6 +49,7 @@ from merganser.geometry.hydroelastic.layout import (
     COMPLIANT_VOLUME,
     RIGID_HALF_SPACE,
     RIGID_SURFACE,
+    Bodies,
     Meshes,
 )
 from merganser.geometry.hydroelastic.polygons import (
@@ -60,7 +62,9 @@ from merganser.geometry.hydroelastic.polygons import (
 from merganser.geometry.hydroelastic.trees import set_poses
 from merganser.geometry.proximity.vectors import Vector3, add, dot, negated, rotated, scaled, subtract
 
-__all__ = ["contact_surfaces", "has_surface", "split_candidates"]
+__all__ = [
+    "add_faces", "contact_surfaces", "has_surface", "order_pair", "place_half_space", "split_candidates"
+]  # fmt: skip
 
 Array = NDArray[Any]
 Integers = NDArray[np.int64]
@@ -84,11 +88,11 @@ def has_surface(A: int, B: int) -> bool:
 @kernel
 def split_candidates(
     # Model:
-    bodies: Array,  # of body_dtype, shape [n]
+    bodies: Bodies,  # of body_dtype, shape [n]
     # In and out:
-    candidates_io: Integers,  # rows a < b of pairs that may meet; those without surfaces are left, shape [.., 2]
+    candidates_io: IntegerTable,  # rows a < b of pairs that may meet; those without surfaces are left, shape [.., 2]
     # Out:
-    surface_pairs_out: Integers,  # those whose contact is a surface; as long as that, or longer
+    surface_pairs_out: IntegerTable,  # those whose contact is a surface; as long as that, or longer
 ) -> int:
     """Parts pairs by what their contact is; returns how many have surfaces."""
     num_surfaces, num_others = 0, 0
@@ -106,18 +110,18 @@ def split_candidates(
 @kernel
 def contact_surfaces(
     # Model:
-    bodies: Array,  # of body_dtype, shape [n]
+    bodies: Bodies,  # of body_dtype, shape [n]
     meshes: Meshes,
     # In:
-    X_WG_in: Array,  # shape [n, 4, 4]
-    pairs_in: Integers,  # rows a < b, shape [.., 2]
+    X_WG_in: Poses,  # shape [n, 4, 4]
+    pairs_in: IntegerTable,  # rows a < b, shape [.., 2]
     num_pairs: int,
     # Work:
     buffers: Buffers,
     # Out:
-    corners_out: Array,  # of each face positions in W and pressures, shape [capacity, MOST_CORNERS, 4]
-    faces_out: Array,  # shape [capacity, FACE_NUMBERS], see face_columns.py
-    owners_out: Integers,  # the pair, the number of corners, elements of V and O; shape [capacity, 4]
+    corners_out: Poses,  # of each face positions in W and pressures, shape [capacity, MOST_CORNERS, 4]
+    faces_out: FloatTable,  # shape [capacity, FACE_NUMBERS], see face_columns.py
+    owners_out: IntegerTable,  # the pair, the number of corners, elements of V and O; shape [capacity, 4]
 ) -> int:
     """Writes the faces of the contact surfaces of pairs, those of a pair side by side; returns how many there are.
 
@@ -131,12 +135,10 @@ def contact_surfaces(
         A, B = bodies[a]["kind"], bodies[b]["kind"]
         if not has_surface(A, B):
             continue
-        # V is the compliant one, or the first of two.
-        is_swapped = (B == COMPLIANT_VOLUME and A != COMPLIANT_VOLUME) or B == COMPLIANT_HALF_SPACE
-        v, o = (b, a) if is_swapped else (a, b)
-        V, O, sign = bodies[v], bodies[o], -1.0 if is_swapped else 1.0
+        v, o, sign = order_pair(a, b, A, B)
+        V, O = bodies[v], bodies[o]
         set_poses(X_WG_in[v], X_WG_in[o], buffers)
-        n, d = _place_half_space(V["kind"], O["kind"], buffers)
+        n, d = place_half_space(V["kind"], O["kind"], buffers)
         slack, pays = smaller(V["slack"], O["slack"]), False
         found = recall(a, b, place, num_known, buffers)
         if found >= 0:
@@ -145,7 +147,7 @@ def contact_surfaces(
             motion = motion_since(entry, V["radius"] if O["kind"] == RIGID_HALF_SPACE else O["radius"], buffers)
             if motion < entry["slack"]:
                 listed = buffers.elements[1 - buffers.counts[HALF], entry["begin"] : entry["end"]]
-                count = _add_faces(V, O, n, d, listed, meshes, buffers, sign, i, count, outputs)
+                count = add_faces(V, O, n, d, listed, meshes, buffers, sign, i, count, outputs)
                 top = keep(entry, top, buffers)
                 continue
             pays = may_remember(entry, motion, slack)
@@ -158,7 +160,7 @@ def contact_surfaces(
                 top = forget(buffers)
                 continue
             listed = buffers.elements[buffers.counts[HALF], top:end]
-            count = _add_faces(V, O, n, d, listed, meshes, buffers, sign, i, count, outputs)
+            count = add_faces(V, O, n, d, listed, meshes, buffers, sign, i, count, outputs)
             is_whole = is_whole and size == 0
             if pays:
                 buffers.counts[WANTED_ELEMENTS] += end - top
@@ -167,7 +169,15 @@ def contact_surfaces(
 
 
 @device
-def _place_half_space(V: int, O: int, buffers: Buffers) -> tuple[Vector3, Any]:
+def order_pair(a: int, b: int, A: int, B: int) -> tuple[int, int, float]:
+    """Which rows a, b of kinds A, B are V and O, and 1 if V is a: the compliant one, or the first of two."""
+    if (B == COMPLIANT_VOLUME and A != COMPLIANT_VOLUME) or B == COMPLIANT_HALF_SPACE:
+        return b, a, -1.0
+    return a, b, 1.0
+
+
+@device
+def place_half_space(V: int, O: int, buffers: Buffers) -> tuple[Vector3, Any]:
     """The plane n . p + d = 0 of a half space in the frame of the other geometry; of no meaning for two meshes."""
     X_VO = buffers.poses[0]
     if V == COMPLIANT_HALF_SPACE:
@@ -198,7 +208,7 @@ def _gather(
 
 
 @device
-def _add_faces(
+def add_faces(
     V: Array, O: Array, n: Vector3, d: Any, listed: Integers, meshes: Meshes, buffers: Buffers, sign: float, pair: int,
     count: int, outputs: Any,
 ) -> int:  # fmt: skip
@@ -213,16 +223,12 @@ def _add_faces(
         elif O["kind"] == RIGID_SURFACE:
             if f != last:
                 last, normal = f, _place_triangle(f, meshes, buffers)
-            count = _triangle_in_tetrahedron(
-                e, f, normal, V["stiffness"], meshes, buffers, sign, pair, count, outputs
-            )
+            count = _triangle_in_tetrahedron(e, f, normal, V["stiffness"], meshes, buffers, sign, pair, count, outputs)
         else:
             if f != last:
                 last = f
                 normal, at_origin = _place_field(f, O["stiffness"], meshes, buffers)
-            count = _equal_pressure(
-                e, f, normal, at_origin, V["stiffness"], meshes, buffers, pair, count, outputs
-            )
+            count = _equal_pressure(e, f, normal, at_origin, V["stiffness"], meshes, buffers, pair, count, outputs)
     return count
 
 
@@ -249,10 +255,10 @@ def _triangle_in_layer(
     one = d * 0.0 + 1.0
     down = one * 0.0, one * 0.0, -one
     normal = _place_triangle(f, meshes, buffers)
-    if not _goes_along(normal, down, 1.0):
+    if buffers.counts[FOLLOWS] == 0 and not _goes_along(normal, down, 1.0):
         return count
     _begin_with_triangle(buffers)
-    corners, row = clip(buffers, 0, 3, down, 0.0, normal)
+    corners, row = clip(buffers, 1, 0, 3, down, 0.0, normal)
     if corners < 3:
         return count
     g = scaled(down, pressure_per_depth)
@@ -294,16 +300,17 @@ def _triangle_in_tetrahedron(
     """The part of triangle f of O, placed in V, that lies in tetrahedron e of V."""
     field = meshes.fields[e]
     g = field[0], field[1], field[2]
-    if not _goes_along(normal, g, field[4]):
-        return count
-    for k in range(4):
-        if _is_outside(buffers.triangle, meshes.planes[e, k]):
+    if buffers.counts[FOLLOWS] == 0:
+        if not _goes_along(normal, g, field[4]):
             return count
+        for k in range(4):
+            if _is_outside(buffers.triangle, meshes.planes[e, k]):
+                return count
     _begin_with_triangle(buffers)
     row, corners = 0, 3
     for k in range(4):
         plane = meshes.planes[e, k]
-        corners, row = clip(buffers, row, corners, (plane[0], plane[1], plane[2]), plane[3], normal)
+        corners, row = clip(buffers, k + 1, row, corners, (plane[0], plane[1], plane[2]), plane[3], normal)
         if corners < 3:
             return count
     g, at_origin = scaled(g, E_V), E_V * field[3]
@@ -343,14 +350,17 @@ def _equal_pressure(
     if corners < 3:
         return count
     n = scaled(h, 1.0 / np.sqrt(dot(h, h)))  # not zero, lest the plane cut nothing
-    if not (_goes_along(n, g_V, E_V * field_V[4]) and _goes_along(negated(n), g_O, np.sqrt(dot(g_O, g_O)))):
+    is_known = buffers.counts[FOLLOWS] != 0
+    if not is_known and not (
+        _goes_along(n, g_V, E_V * field_V[4]) and _goes_along(negated(n), g_O, np.sqrt(dot(g_O, g_O)))
+    ):
         return count
     row, X_VO = 0, buffers.poses[0]
     p_VO = X_VO[9], X_VO[10], X_VO[11]
     for k in range(4):
         plane = meshes.planes[f, k]
         inwards = rotated(X_VO, (plane[0], plane[1], plane[2]))
-        corners, row = clip(buffers, row, corners, inwards, plane[3] - dot(inwards, p_VO), n)
+        corners, row = clip(buffers, k + 1, row, corners, inwards, plane[3] - dot(inwards, p_VO), n)
         if corners < 3:
             return count
     return _add_face(row, corners, n, g_V, g_O, V_at_origin, 1.0, buffers, pair, e, f, count, outputs)
@@ -380,7 +390,7 @@ def _add_face(
     """
     polygon, X_WV = buffers.polygons[row], buffers.poses[1]
     area, center = center_of_polygon(polygon, corners, normal)
-    if not area.real > 0.0:
+    if not area.real > 0.0 and buffers.counts[FOLLOWS] == 0:
         return count
     corners_out, faces_out, owners_out = outputs
     if count < faces_out.shape[0]:

@@ -12,6 +12,7 @@ from typing import Any, overload
 import numpy as np
 
 from merganser.framework.core.records import settings
+from merganser.framework.core.saving import saved
 from merganser.geometry.images.image import (
     AnyImage,
     ImageDepth16U,
@@ -147,9 +148,7 @@ class ImageIo:
         return Metadata(format=format, width=width, height=height, depth=1, channels=channels, scalar=scalar)
 
     @overload
-    def Save(
-        self, image: AnyImage, path: str | os.PathLike[str], format: ImageFileFormat | None = None
-    ) -> None: ...
+    def Save(self, image: AnyImage, path: str | os.PathLike[str], format: ImageFileFormat | None = None) -> None: ...
     @overload
     def Save(self, image: AnyImage, format: ImageFileFormat) -> bytes: ...
     def Save(self, image: AnyImage, path: Any = None, format: Any = None) -> Any:  # type: ignore[misc]
@@ -180,7 +179,8 @@ class ImageIo:
             picture.save(buffer, format=_PILLOW_NAMES[format])
             return buffer.getvalue()
         try:
-            picture.save(Path(path), format=_PILLOW_NAMES[format])
+            with saved(path) as file:
+                picture.save(file, format=_PILLOW_NAMES[format])
         except OSError as error:
             raise RuntimeError(f"ImageIo.Save(): '{path}' could not be written: {error}") from error
         return None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 import zlib
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.core.saving import saved
 from merganser.geometry.meshes.triangle_surface_mesh import TriangleSurfaceMesh
 
 __all__ = ["convex_pieces"]
@@ -98,9 +98,7 @@ def _save(file: Path, pieces: _Pieces) -> None:
         arrays[f"points_{i}"], arrays[f"corners_{i}"] = points, corners
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=file.parent) as scratch:
-            part = Path(scratch, "pieces.npz")
+        with saved(file) as part:
             np.savez_compressed(part, **arrays)
-            part.replace(file)
     except OSError:
         pass

@@ -11,13 +11,13 @@ import importlib
 import io
 import os
 import re
-from pathlib import PurePosixPath
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.errors import nearest_names
+from merganser.geometry.file_limits import check_archive
 from merganser.geometry.mesh_source import MeshSource
 from merganser.geometry.meshes.arrays import Array
 from merganser.geometry.meshes.triangle_surface_mesh import TriangleSurfaceMesh
@@ -33,10 +33,7 @@ _VTK_TETRAHEDRON = 10  # cell type of the VTK file format
 _GLTF, _COLLADA = (".gltf", ".glb"), ".dae"
 _Y_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])  # from axes with y upwards to those with z
 _UNIT = re.compile(rb"""<unit\b[^>]*\bmeter\s*=\s*["']\s*([0-9.eE+-]+)""")
-# Endings of files that mesh files may refer to; others are not opened.
-_SUPPORTING = (
-    ".mtl", ".bin", ".png", ".jpg", ".jpeg", ".ktx", ".ktx2", ".webp", ".tga", ".bmp", ".tif", ".tiff", ".gif"
-)  # fmt: skip
+_COMPRESSED = ("bz2", "tar.bz2", "tar.gz")  # formats of trimesh of which nobody knows the size before they are unpacked
 
 
 def ReadObjToTriangleSurfaceMesh(
@@ -71,8 +68,7 @@ def read_surface_mesh(source: MeshSource) -> TriangleSurfaceMesh:
     if source.extension() == ".obj":
         triangles, vertices = read_wavefront(source.read().decode(errors="replace"), source.description())
     else:
-        mesh = _whole_mesh(source)
-        vertices, triangles = _upright(source, mesh.vertices), np.asarray(mesh.faces, dtype=np.int64)
+        vertices, triangles = _whole_mesh(source)
     return TriangleSurfaceMesh(triangles, vertices)
 
 
@@ -93,19 +89,39 @@ def read_named_surface_mesh(source: MeshSource, part: str) -> TriangleSurfaceMes
 
 def _named_part(source: MeshSource, part: str) -> tuple[Array, NDArray[np.int64]]:
     """Vertices and triangles of the nodes of a scene that have a name, or show a mesh of that name."""
-    scene = _read_by_trimesh(source, "scene")
-    found, names = [], set()
-    for node in scene.graph.nodes_geometry:
-        X, name = scene.graph[node]
-        names |= {str(node), str(name)}
-        if part in (node, name):
-            found.append(scene.geometry[name].copy().apply_transform(X))
-    found = [mesh for mesh in found if len(getattr(mesh, "faces", ()))]
-    if not found:
+    scene = _read_by_trimesh(source)
+    placed = [(node, *scene.graph[node]) for node in scene.graph.nodes_geometry]
+    found = _joined(source, [(X, scene.geometry[name]) for node, X, name in placed if part in (node, name)])
+    if found is None:
+        names = {str(name) for node, _, geometry in placed for name in (node, geometry)}
         raise RuntimeError(f"The mesh file '{source.description()}' has no part '{part}'. {nearest_names(part, names)}")
-    starts = np.cumsum([0, *(len(mesh.vertices) for mesh in found)])
-    triangles = np.concatenate([np.asarray(mesh.faces, np.int64) + start for mesh, start in zip(found, starts)])
-    return _upright(source, np.concatenate([mesh.vertices for mesh in found])), triangles
+    return found
+
+
+def _whole_mesh(source: MeshSource) -> tuple[Array, NDArray[np.int64]]:
+    """Vertices and triangles of all that is in a file; looks, which nobody asks for, are not put together."""
+    scene = _read_by_trimesh(source)
+    placed = (scene.graph[node] for node in scene.graph.nodes_geometry)
+    found = _joined(source, [(X, scene.geometry[name]) for X, name in placed])
+    if found is None:
+        raise RuntimeError(f"The mesh file '{source.description()}' has no faces.")
+    return found
+
+
+def _joined(source: MeshSource, placed: list[tuple[Any, Any]]) -> tuple[Array, NDArray[np.int64]] | None:
+    """Vertices and triangles of meshes of trimesh with their poses; None if there are no triangles."""
+    vertices, triangles, start = [], [], 0
+    for X, mesh in placed:
+        faces = np.asarray(getattr(mesh, "faces", ()), np.int64)
+        if not len(faces):
+            continue
+        A = np.asarray(X, np.float64)
+        with np.errstate(all="ignore"):  # what is not finite is found below
+            vertices.append(np.asarray(mesh.vertices, np.float64) @ A[:3, :3].T + A[:3, 3])
+        is_mirrored = np.linalg.det(A[:3, :3]) < 0.0
+        triangles.append((faces[:, ::-1] if is_mirrored else faces) + start)
+        start += len(mesh.vertices)
+    return (_upright(source, np.concatenate(vertices)), np.concatenate(triangles)) if vertices else None
 
 
 def read_vertices(source: MeshSource) -> Array:
@@ -114,7 +130,7 @@ def read_vertices(source: MeshSource) -> Array:
         return read_wavefront_vertices(source.read().decode(errors="replace"), source.description())
     if source.extension() == ".vtk":
         return read_volume_mesh(source).vertex_array()
-    return _upright(source, _whole_mesh(source).vertices)
+    return _whole_mesh(source)[0]
 
 
 def read_volume_mesh(source: MeshSource) -> VolumeMesh:
@@ -169,9 +185,7 @@ def _upright(source: MeshSource, vertices: Any) -> Array:
     """Vertices with z upwards, where glTF has y."""
     points = np.asarray(vertices, dtype=np.float64)
     if not np.isfinite(points).all():
-        raise RuntimeError(
-            f"The mesh file '{source.description()}' has a vertex with a coordinate that is not finite."
-        )
+        raise RuntimeError(f"The mesh file '{source.description()}' has a vertex with a coordinate that is not finite.")
     return points @ _Y_UP.T if source.extension() in _GLTF else points
 
 
@@ -182,13 +196,7 @@ class _SupportingFiles:
         self._source = source
 
     def get(self, name: str) -> bytes:
-        """What is in a file; a RuntimeError says that it cannot be read, or is no material, picture or buffer."""
-        ending = PurePosixPath(name.replace("\\", "/")).suffix.lower()
-        if ending not in _SUPPORTING:
-            raise RuntimeError(
-                f"The mesh file '{self._source.description()}' needs '{name}', which is not opened: files that meshes "
-                f"refer to end in {', '.join(_SUPPORTING)}."
-            )
+        """What is in a file; a RuntimeError says that it cannot be read, or may not be."""
         return self._source.supporting_file(name)
 
     __getitem__ = get
@@ -205,7 +213,7 @@ def read_parts(source: MeshSource) -> list[tuple[Array, Any]]:
         RuntimeError: the file does not exist, cannot be read, or has no faces.
         ImportError: trimesh is missing.
     """
-    scene = _read_by_trimesh(source, "scene")
+    scene = _read_by_trimesh(source)
     placed = [scene.graph[node] for node in scene.graph.nodes_geometry]
     upright = np.eye(4)
     if source.extension() in _GLTF:
@@ -217,20 +225,8 @@ def read_parts(source: MeshSource) -> list[tuple[Array, Any]]:
     return parts
 
 
-def _whole_mesh(source: MeshSource) -> Any:
-    """All triangles in a file as one mesh of trimesh: an object with vertices [n, 3] and faces [m, 3]."""
-    mesh = _read_by_trimesh(source, "mesh")
-    if not len(getattr(mesh, "faces", ())):
-        raise RuntimeError(f"The mesh file '{source.description()}' has no faces.")
-    return mesh
-
-
-def _read_by_trimesh(source: MeshSource, force: Literal["mesh", "scene"]) -> Any:
-    """What trimesh reads, with vertices in metres and otherwise as they are in the file.
-
-    Args:
-        source: the file.
-        force: "mesh" for one mesh of all that is in it, "scene" for a scene.
+def _read_by_trimesh(source: MeshSource) -> Any:
+    """The scene that trimesh reads, with vertices in metres and otherwise as they are in the file.
 
     Raises:
         RuntimeError: the file does not exist, is empty, is of a format that is not read, or cannot be read.
@@ -241,7 +237,8 @@ def _read_by_trimesh(source: MeshSource, force: Literal["mesh", "scene"]) -> Any
     if extension == _COLLADA:
         _import("collada", name)
     contents = source.read()
-    if extension[1:] not in trimesh.available_formats():
+    check_archive(contents, name)
+    if extension[1:] not in trimesh.available_formats() - set(_COMPRESSED):
         raise RuntimeError(
             f"The mesh file '{name}' could not be read: '{extension}' is no format that is read. Convert it to .obj, "
             ".gltf, .glb, .stl or .dae."
@@ -251,7 +248,7 @@ def _read_by_trimesh(source: MeshSource, force: Literal["mesh", "scene"]) -> Any
             io.BytesIO(contents),
             file_type=extension[1:],
             resolver=_SupportingFiles(source),
-            force=force,
+            force="scene",
             process=False,
         )
         unit = _UNIT.search(contents) if extension == _COLLADA else None

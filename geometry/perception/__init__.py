@@ -13,11 +13,13 @@ if TYPE_CHECKING:
 __all__ = ["BaseField", "Concatenate", "DepthImageToPointCloud", "Fields", "PointCloud", "PointCloudToLcm"]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "PointCloudToLcm":  # most programs send nothing
-        value = globals()[name] = importlib.import_module(f"{__name__}.point_cloud_to_lcm").PointCloudToLcm
-        return value
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+if not TYPE_CHECKING:  # type checkers would take it for a promise that every name is there
+
+    def __getattr__(name: str) -> Any:
+        if name == "PointCloudToLcm":  # most programs send nothing
+            value = globals()[name] = importlib.import_module(f"{__name__}.point_cloud_to_lcm").PointCloudToLcm
+            return value
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:

@@ -110,9 +110,7 @@ class PointCloud:
         """
         wanted = _checked_fields(new_fields).base_fields()
         rows = {field: self._rows.get(field) for field in _TYPES if wanted & field}
-        self._rows = {
-            field: _new_rows(field, self._size) if known is None else known for field, known in rows.items()
-        }
+        self._rows = {field: _new_rows(field, self._size) if known is None else known for field, known in rows.items()}
         self._fields = Fields(wanted)
 
     def SetFrom(self, other: PointCloud) -> None:

@@ -11,7 +11,7 @@ import math
 from merganser.framework.native import device
 from merganser.geometry.proximity.vectors import Array, Vector3
 
-__all__ = ["clip_box_faces", "steepest_axis"]
+__all__ = ["clip_box_faces", "face_area", "steepest_axis"]
 
 
 @device
@@ -26,6 +26,12 @@ def steepest_axis(d: Vector3) -> int:
 @device
 def _half(g: Array, i: int) -> float:
     return g.size_0 if i == 0 else (g.size_1 if i == 1 else g.size_2)
+
+
+@device
+def face_area(g: Array, i: int) -> float:
+    """A quarter of the area of a box's faces across axis i."""
+    return _half(g, (i + 1) % 3) * _half(g, (i + 2) % 3)
 
 
 @device

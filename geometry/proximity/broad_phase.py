@@ -13,8 +13,9 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device, inlined, kernel
-from merganser.geometry.proximity.layout import HALF_SPACE
-from merganser.geometry.proximity.vectors import Array
+from merganser.framework.native.hinted_types import Flags, FloatTable, Integers, IntegerTable, Poses
+from merganser.geometry.proximity.layout import HALF_SPACE, Geometries
+from merganser.geometry.proximity.vectors import Array, Vector3
 
 __all__ = ["CELLS_A_GEOMETRY", "FEW", "find_candidates"]
 
@@ -103,118 +104,105 @@ def _test_pair(
 @kernel
 def find_candidates(
     # Model:
-    geometries: Array,  # geometry_dtype, shape [n]
-    frames: Array,  # int64, shape [n]
-    filtered: Array,  # bool, shape [n, n] or [0, 0]
+    geometries: Geometries,  # geometry_dtype, shape [n]
+    frames: Integers,  # int64, shape [n]
+    filtered: Flags,  # bool, shape [n, n] or [0, 0]
     # In:
-    X_WG: Array,  # shape [n, 4, 4]
+    X_WG: Poses,  # shape [n, 4, 4]
     margin: float,  # pairs that are this far apart count [m]
     # Work:
-    boxes_work: Array,  # float64, shape [n, 6]
-    grid_work: Array,  # int64, shape [CELLS_A_GEOMETRY n + 2 n + 2]
+    boxes_work: FloatTable,  # float64, shape [n, 6]
+    grid_work: Integers,  # int64, shape [CELLS_A_GEOMETRY n + 2 n + 2]
     # Out:
-    pairs_out: Array,  # int64, shape [capacity, 2]
+    pairs_out: IntegerTable,  # int64, shape [capacity, 2]
 ) -> int:
-    """Pairs (i, j), i < j, sorted if there are few; returns how many there are, be there room for them or not.
+    """Pairs (i, j), i < j, sorted if there are few; returns how many there are, even if they do not fit.
 
     In `grid_work` stand where the geometries of each cell begin, then the geometries cell by cell, then the cell of
     each geometry, -1 for large ones.
     """
     n = geometries.shape[0]
-    widest = 0.0
-    low_x, low_y, low_z = math.inf, math.inf, math.inf
-    high_x, high_y, high_z = -math.inf, -math.inf, -math.inf
     for i in range(n):
         _set_box(geometries[i], X_WG, i, margin, boxes_work)
-    count = 0
     if n <= FEW:
-        for i in range(n):
-            low_x, low_y, low_z = boxes_work[i, 0], boxes_work[i, 1], boxes_work[i, 2]
-            high_x, high_y, high_z = boxes_work[i, 3], boxes_work[i, 4], boxes_work[i, 5]
-            for j in range(i + 1, n):
-                # All at once: a branch that is mispredicted takes longer than six comparisons.
-                meets = (low_x <= boxes_work[j, 3]) & (boxes_work[j, 0] <= high_x)
-                meets &= (low_y <= boxes_work[j, 4]) & (boxes_work[j, 1] <= high_y)
-                meets &= (low_z <= boxes_work[j, 5]) & (boxes_work[j, 2] <= high_z)
-                if meets:
-                    count = _test_pair(geometries, frames, filtered, X_WG, boxes_work, i, j, margin, count, pairs_out)
-        return count
-    # A geometry is large if it is four times as large as the geometric mean.
-    total, num_finite = 0.0, 0
-    for i in range(n):
-        if geometries[i].kind != HALF_SPACE:
-            total += math.log(max(geometries[i].bound + geometries[i].radius, 1e-12))
-            num_finite += 1
-    limit = 4.0 * math.exp(total / num_finite) + margin if num_finite > 0 else 0.0
+        return _test_all(geometries, frames, filtered, X_WG, boxes_work, margin, pairs_out)
     num_cells_max = CELLS_A_GEOMETRY * n
-    order, cell_of = num_cells_max + 2, num_cells_max + 2 + n
+    starts, order = grid_work[: num_cells_max + 2], grid_work[num_cells_max + 2 : num_cells_max + 2 + n]
+    cell_of = grid_work[num_cells_max + 2 + n : num_cells_max + 2 + 2 * n]
+    low, high, widest = _set_large_apart(geometries, margin, boxes_work, cell_of)
+    count = 0
     for i in range(n):
-        g = geometries[i]
-        is_large = g.kind == HALF_SPACE or g.bound + g.radius > limit or not _is_in_grid(boxes_work, i)
-        grid_work[cell_of + i] = -1 if is_large else 0
-        if not is_large:
-            x = 0.5 * (boxes_work[i, 0] + boxes_work[i, 3])
-            y = 0.5 * (boxes_work[i, 1] + boxes_work[i, 4])
-            z = 0.5 * (boxes_work[i, 2] + boxes_work[i, 5])
-            low_x, low_y, low_z = min(low_x, x), min(low_y, y), min(low_z, z)
-            high_x, high_y, high_z = max(high_x, x), max(high_y, y), max(high_z, z)
-            for r in range(3):
-                widest = max(widest, boxes_work[i, 3 + r] - boxes_work[i, r])
-    for i in range(n):
-        if grid_work[cell_of + i] < 0:
+        if cell_of[i] < 0:
             for j in range(n):
-                if j > i or (j < i and grid_work[cell_of + j] >= 0):
+                if j > i or (j < i and cell_of[j] >= 0):
                     count = _test_pair(geometries, frames, filtered, X_WG, boxes_work, i, j, margin, count, pairs_out)
-    if not high_x >= low_x:
+    if not high[0] >= low[0]:
         return count
-    width = max(widest * (1.0 + 1e-9), 1e-9)
-    # In numbers with a point: integers overflow in scenes of a few thousand kilometres.
-    wide_x, wide_y, wide_z = high_x - low_x, high_y - low_y, high_z - low_z
-    while (wide_x / width + 1.0) * (wide_y / width + 1.0) * (wide_z / width + 1.0) > num_cells_max:
-        width *= 1.3
-    nx, ny, nz = 1, 1, 1
-    if wide_x + wide_y + wide_z < math.inf:
-        nx, ny, nz = int(wide_x / width) + 1, int(wide_y / width) + 1, int(wide_z / width) + 1
-    num_cells = nx * ny * nz
-    for c in range(num_cells + 1):
-        grid_work[c] = 0
-    for i in range(n):
-        if grid_work[cell_of + i] >= 0:
-            cell = 0
-            if num_cells > 1:
-                x = int((0.5 * (boxes_work[i, 0] + boxes_work[i, 3]) - low_x) / width)
-                y = int((0.5 * (boxes_work[i, 1] + boxes_work[i, 4]) - low_y) / width)
-                z = int((0.5 * (boxes_work[i, 2] + boxes_work[i, 5]) - low_z) / width)
-                cell = min(x, nx - 1) + nx * (min(y, ny - 1) + ny * min(z, nz - 1))
-            grid_work[cell_of + i] = cell
-            grid_work[cell + 1] += 1
-    for c in range(num_cells):
-        grid_work[c + 1] += grid_work[c]
-    # From the back, so that within a cell the geometries keep their order; afterwards entry c is where cell c begins.
-    for k in range(n):
-        i = n - 1 - k
-        cell = grid_work[cell_of + i]
-        if cell >= 0:
-            grid_work[cell + 1] -= 1
-            grid_work[order + grid_work[cell + 1]] = i
-    end = _num_in_grid(grid_work, cell_of, n)
-    for c in range(num_cells):
-        grid_work[c] = grid_work[c + 1]
-    grid_work[num_cells] = end
-    for cell in range(num_cells):
+    width, nx, ny, nz = _size_grid(low, high, widest, num_cells_max)
+    _fill_grid(boxes_work, low, width, nx, ny, nz, starts, order, cell_of)
+    for cell in range(nx * ny * nz):
         x, y, z = cell % nx, (cell // nx) % ny, cell // (nx * ny)
-        for k in range(grid_work[cell], grid_work[cell + 1]):
-            i = grid_work[order + k]
+        for k in range(starts[cell], starts[cell + 1]):
+            i = order[k]
             for other in range(14):  # this cell and half of those around it: each pair of cells once
                 dx, dy, dz = (other + 13) % 3 - 1, ((other + 13) // 3) % 3 - 1, (other + 13) // 9 - 1
                 if not (0 <= x + dx < nx and 0 <= y + dy < ny and 0 <= z + dz < nz):
                     continue
                 near = cell + dx + nx * (dy + ny * dz)
-                first = k + 1 if near == cell else grid_work[near]
-                for m in range(first, grid_work[near + 1]):
-                    j = grid_work[order + m]
+                first = k + 1 if near == cell else starts[near]
+                for m in range(first, starts[near + 1]):
+                    j = order[m]
                     count = _test_pair(geometries, frames, filtered, X_WG, boxes_work, i, j, margin, count, pairs_out)
     return count
+
+
+@inlined
+def _test_all(
+    geometries: Array, frames: Array, filtered: Array, X_WG: Array, boxes: Array, margin: float, pairs_out: Array
+) -> int:
+    """Tests each geometry with each."""
+    count = 0
+    for i in range(geometries.shape[0]):
+        low_x, low_y, low_z = boxes[i, 0], boxes[i, 1], boxes[i, 2]
+        high_x, high_y, high_z = boxes[i, 3], boxes[i, 4], boxes[i, 5]
+        for j in range(i + 1, geometries.shape[0]):
+            # All at once: a branch that is mispredicted takes longer than six comparisons.
+            meets = (low_x <= boxes[j, 3]) & (boxes[j, 0] <= high_x)
+            meets &= (low_y <= boxes[j, 4]) & (boxes[j, 1] <= high_y)
+            meets &= (low_z <= boxes[j, 5]) & (boxes[j, 2] <= high_z)
+            if meets:
+                count = _test_pair(geometries, frames, filtered, X_WG, boxes, i, j, margin, count, pairs_out)
+    return count
+
+
+@inlined
+def _set_large_apart(
+    geometries: Array, margin: float, boxes: Array, cell_of_out: Array
+) -> tuple[Vector3, Vector3, float]:
+    """Writes -1 for geometries that are four times as large as the geometric mean, 0 for the others.
+
+    Returns:
+        The least and the greatest coordinates of the centers of the others, and the greatest width of one [m].
+    """
+    total, num_finite = 0.0, 0
+    for i in range(geometries.shape[0]):
+        if geometries[i].kind != HALF_SPACE:
+            total += math.log(max(geometries[i].bound + geometries[i].radius, 1e-12))
+            num_finite += 1
+    limit = 4.0 * math.exp(total / num_finite) + margin if num_finite > 0 else 0.0
+    low_x, low_y, low_z, widest = math.inf, math.inf, math.inf, 0.0
+    high_x, high_y, high_z = -math.inf, -math.inf, -math.inf
+    for i in range(geometries.shape[0]):
+        g = geometries[i]
+        is_large = g.kind == HALF_SPACE or g.bound + g.radius > limit or not _is_in_grid(boxes, i)
+        cell_of_out[i] = -1 if is_large else 0
+        if not is_large:
+            x, y, z = _center(boxes, i)
+            low_x, low_y, low_z = min(low_x, x), min(low_y, y), min(low_z, z)
+            high_x, high_y, high_z = max(high_x, x), max(high_y, y), max(high_z, z)
+            for r in range(3):
+                widest = max(widest, boxes[i, 3 + r] - boxes[i, r])
+    return (low_x, low_y, low_z), (high_x, high_y, high_z), widest
 
 
 @inlined
@@ -223,10 +211,51 @@ def _is_in_grid(boxes: Array, i: int) -> bool:
     return bool(0.0 * (boxes[i, 0] + boxes[i, 1] + boxes[i, 2] + boxes[i, 3] + boxes[i, 4] + boxes[i, 5]) == 0.0)
 
 
-@device
-def _num_in_grid(grid_work: Array, cell_of: int, n: int) -> int:
-    count = 0
+@inlined
+def _center(boxes: Array, i: int) -> Vector3:
+    return 0.5 * (boxes[i, 0] + boxes[i, 3]), 0.5 * (boxes[i, 1] + boxes[i, 4]), 0.5 * (boxes[i, 2] + boxes[i, 5])
+
+
+@inlined
+def _size_grid(low: Vector3, high: Vector3, widest: float, num_cells_max: int) -> tuple[float, int, int, int]:
+    """The width of the cells [m], and how many there are along x, y and z."""
+    width = max(widest * (1.0 + 1e-9), 1e-9)
+    # In numbers with a point: integers overflow in scenes of a few thousand kilometres.
+    wide_x, wide_y, wide_z = high[0] - low[0], high[1] - low[1], high[2] - low[2]
+    while (wide_x / width + 1.0) * (wide_y / width + 1.0) * (wide_z / width + 1.0) > num_cells_max:
+        width *= 1.3
+    if wide_x + wide_y + wide_z < math.inf:
+        return width, int(wide_x / width) + 1, int(wide_y / width) + 1, int(wide_z / width) + 1
+    return width, 1, 1, 1
+
+
+@inlined
+def _fill_grid(
+    boxes: Array, low: Vector3, width: float, nx: int, ny: int, nz: int, starts: Array, order: Array, cell_of: Array
+) -> None:
+    """Writes the cell of each geometry, the geometries cell by cell, and where those of each cell begin and end."""
+    n, num_cells = cell_of.shape[0], nx * ny * nz
+    for c in range(num_cells + 1):
+        starts[c] = 0
     for i in range(n):
-        if grid_work[cell_of + i] >= 0:
-            count += 1
-    return count
+        if cell_of[i] >= 0:
+            cell = 0
+            if num_cells > 1:
+                center = _center(boxes, i)
+                x, y = int((center[0] - low[0]) / width), int((center[1] - low[1]) / width)
+                z = int((center[2] - low[2]) / width)
+                cell = min(x, nx - 1) + nx * (min(y, ny - 1) + ny * min(z, nz - 1))
+            cell_of[i] = cell
+            starts[cell + 1] += 1
+    for c in range(num_cells):
+        starts[c + 1] += starts[c]
+    end = starts[num_cells]
+    # From the back, so that within a cell the geometries keep their order; afterwards entry c + 1 is where c begins.
+    for k in range(n):
+        cell = cell_of[n - 1 - k]
+        if cell >= 0:
+            starts[cell + 1] -= 1
+            order[starts[cell + 1]] = n - 1 - k
+    for c in range(num_cells):
+        starts[c] = starts[c + 1]
+    starts[num_cells] = end

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device
+from merganser.framework.native.shared_code import shared
 from merganser.geometry.proximity.boxes import solve_boxes
 from merganser.geometry.proximity.ellipsoid_and_segment import solve_ellipsoid_and_segment
 from merganser.geometry.proximity.layout import (
@@ -22,11 +23,12 @@ from merganser.geometry.proximity.layout import (
     UNBOUNDED,
     UNSOLVED,
     Hulls,
+    Shape,
+    ShapeWork,
 )
 from merganser.geometry.proximity.points import point_to_core
 from merganser.geometry.proximity.refine import set_solution
 from merganser.geometry.proximity.segments import solve_box_and_segment, solve_cylinder_and_segment, solve_segments
-from merganser.geometry.proximity.shared_code import shared
 from merganser.geometry.proximity.supports import piece_point, support_piece
 from merganser.geometry.proximity.vectors import (
     Array,
@@ -76,7 +78,7 @@ def solve_primitives(a: Array, b: Array, hulls: Hulls, work: Array, is_rough: bo
 
 
 @shared(int)
-def solve_segment(a: Array, b: Array, hulls: Hulls, work: Array) -> int:
+def solve_segment(a: Shape, b: Shape, hulls: Hulls, work: ShapeWork) -> int:
     """Does what `solve_primitives` does, for a segment and anything but a point."""
     if a.kind == SEGMENT and b.kind == SEGMENT:
         solve_segments(a, b, work)

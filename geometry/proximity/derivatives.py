@@ -1,21 +1,33 @@
 """How distance, normal and nearest points of a pair follow its poses.
 
-At the minimum of h (refine.py) the pieces j with weights lambda_j balance; w_j = p_Aj - p_Bj, all in W:
+The nearest points p_A, p_B of the cores, the normal n from A to B and the value t of refine.py, (1) there, obey
 
-    n . w_j = t,    sum_j lambda_j w_j = t n,    sum_j lambda_j = 1                          (1)
+    p_A - p_B = t n                                                                          (1)
 
-Bodies move with velocities V_WA and V_WB, and the points of a piece move with their body and along its surface:
+all in W. Bodies move with velocities V_WA and V_WB; each point moves with its body, turns along its surface with the
+radii of curvature M, and slides along the flat directions U of the feature on which it lies (support_features.py):
 
-    dp_Aj = v_A(p_Aj) + M_Aj (dn - w_A x n),   dp_Bj = v_B(p_Bj) - M_Bj (dn - w_B x n)       (2)
+    dp_A = v_A(p_A) + M_A (dn - w_A x n) + U_A a,   dp_B = v_B(p_B) + M_B (w_B x n - dn) + U_B b   (2)
 
-with M = grad grad s, the radii of curvature. With f_j the part of dw_j = dp_Aj - dp_Bj without dn, M_j = M_Aj + M_Bj,
-and P the projection across n, the differential of (1) is
+while n stays across these features:
 
-    (sum_j lambda_j M_j - t) dn + sum_j P w_j dlambda_j = -P sum_j lambda_j f_j              (3)
-    (w_j - w_k) . dn = -n . (f_j - f_k)                                                      (4)
+    U_A^T dn = U_A^T (w_A x n),   U_B^T dn = U_B^T (w_B x n)                                 (3)
 
-which is solved for dn and dlambda; and dt = n . sum_j lambda_j f_j. Equations (3) and (4) are singular where the normal
-jumps, as between two points in one place: then there are no derivatives.
+With P the projection across n, the differential of (1) is
+
+    (M_A + M_B - t) dn + U_A a - U_B b = P (v_B - v_A) + M_A (w_A x n) + M_B (w_B x n)       (4)
+    dt = n . (v_A(p_A) - v_B(p_B))                                                           (5)
+
+(3) and (4) are solved for dn, a and b. They are singular where the normal jumps, as between two points in one place:
+there are no derivatives. Features and not only the points decide: a foot in the middle of a face, or on its diagonal,
+is on a face. At the border of a feature the larger one counts.
+
+Where two features are parallel (3) contradicts itself: faces, or lines, that lie on each other come apart as one body
+turns. Along a direction that is flat on both sides, n follows the one that reaches beyond the other both ways: what
+stands on a plate stands on its normal. If none does, n follows another feature to each side, and here the one of more
+dimensions, A's if both have as many. The point of the other body stays where it is on it. (5) holds there too: it is
+what those nearest points do that were returned, and lies between the derivatives to both sides (J. Danskin 1967, The
+Theory of Max-Min, on derivatives of a maximum).
 """
 
 from __future__ import annotations
@@ -26,18 +38,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.native import kernel
-from merganser.geometry.proximity.layout import FROZEN, HALF_SPACE, Hulls
-from merganser.geometry.proximity.narrow_phase import set_relative_pose
-from merganser.geometry.proximity.refine import refine, set_solution
-from merganser.geometry.proximity.supports import curvatures, piece_point, support_piece
-from merganser.geometry.proximity.vectors import Vector3, rotated_back, tangents
+from merganser.geometry.proximity.layout import Hulls
+from merganser.geometry.proximity.support_features import reach_along, support_feature
+from merganser.geometry.proximity.vectors import tangents
 
 __all__ = ["PairDifferential", "PoseDifferential", "differentiate_pair"]
 
 Array = NDArray[Any]
 
-_SINGULAR = 1e-9  # least pivot of (3) and (4), of the size of the greatest
+_SINGULAR = 1e-9  # least curvature of h at a minimum, of the size of the pair
+_PARALLEL = 1e-7  # sine of the angle between edges that span no face, as in boxes.py
+_PREFERENCE = 1e-12  # by how much, of the size, a feature must reach beyond another to count as longer
+_UNSOLVED = 1e-6  # what is left of (1) where no minimum was found, of the size of the pair
 
 
 class PoseDifferential(NamedTuple):
@@ -80,36 +92,44 @@ class PairDifferential(NamedTuple):
     p_WCb: Array
 
 
-@kernel
-def _find_pieces(
-    # Model:
-    geometries: Any,  # geometry_dtype, shape [num_geometries]
-    hulls: Hulls,
-    # In:
-    X_WG: Any,  # shape [num_geometries, 4, 4]
-    i: int,
-    j: int,
-    n_0: float,  # from A to B, in A
-    n_1: float,
-    n_2: float,
-    # Work:
-    work: Any,  # work_dtype, shape [1]
-) -> bool:
-    """Finds which pieces balance at a minimum of h, and their weights; they stand in the bundle of `work`."""
-    w = work[0]
-    set_relative_pose(X_WG, i, j, w.X_AB)
-    set_solution(w, (n_0, n_1, n_2), 0.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
-    return refine(geometries[i], geometries[j], hulls, w, (n_0, n_1, n_2))
+class _Side:
+    """One geometry of a pair, in W.
+
+    Args:
+        g: the geometry.
+        hulls: vertices of hulls.
+        G: its pose and the derivatives.
+        p: the nearest point of its core.
+        n: unit normal, out of the core if `out` is 1, into it if that is -1.
+        out: see there.
+
+    Attributes:
+        turn: w x n, shape [3, k].
+        dp: v(p), shape [3, k].
+        flat: directions in which the point may slide, shape [0 to 2, 3].
+        radii: M of it, shape [3, 3].
+    """
+
+    def __init__(self, g: Any, hulls: Hulls, G: PoseDifferential, p: Array, n: Array, out: float) -> None:
+        R_WG = G.X[:3, :3]
+        n_G, p_G = R_WG.T @ (out * n), R_WG.T @ (p - G.X[:3, 3])
+        feature = support_feature(g, hulls, tuple(n_G.tolist()), tuple(p_G.tolist()))
+        self._g, self._hulls, self._R_WG, self._p_G = g, hulls, R_WG, p_G
+        self.turn, self.dp = np.cross(G.w, n[:, None], axis=0), G.move(p)
+        self.flat, self.radii = feature.flat @ R_WG.T, R_WG @ feature.radii @ R_WG.T
+
+    def is_flat(self, u: Array) -> bool:
+        """Whether the point may slide in a direction across n."""
+        rest = u - self.flat.T @ (self.flat @ u)
+        return bool(np.linalg.norm(rest) <= _PARALLEL)
+
+    def reach(self, u: Array) -> tuple[float, float]:
+        """How far it may, both ways."""
+        return reach_along(self._g, self._hulls, self._p_G, self._R_WG.T @ u)
 
 
 def differentiate_pair(
-    geometries: Array,
-    hulls: Hulls,
-    pair: tuple[int, int],
-    result: Any,
-    A: PoseDifferential,
-    B: PoseDifferential,
-    work: Array,
+    geometries: Array, hulls: Hulls, pair: tuple[int, int], result: Any, A: PoseDifferential, B: PoseDifferential
 ) -> PairDifferential | None:
     """Differentiates the result of a pair.
 
@@ -120,116 +140,75 @@ def differentiate_pair(
         result: record of distance_dtype.
         A: the pose of A and its derivatives.
         B: the pose of B and its derivatives.
-        work: work_dtype, shape [1].
 
     Returns:
         The derivatives, or None where there are none because the normal jumps.
     """
     a, b = (geometries.view(np.recarray)[row] for row in pair)
-    if a.kind == HALF_SPACE:
-        return _with_half_space(b, hulls, A, B, 1.0)
-    if b.kind == HALF_SPACE:
-        return _with_half_space(a, hulls, B, A, -1.0)
-    pieces = _pieces(geometries, hulls, pair, result, A, B, work)
-    if pieces is None:
+    size = sum(float(length) for length in (a.bound, b.bound, a.radius, b.radius) if length < math.inf)
+    n, t = -result["nhat_BA_W"], -float(result["distance"]) - a.radius - b.radius
+    p_A, p_B = result["p_WCa"] - a.radius * n, result["p_WCb"] + b.radius * n
+    if not np.abs(p_A - p_B - t * n).max() <= _UNSOLVED * max(size, abs(t)):
         return None
-    n, t, weights, p_A, p_B, M_A, M_B = pieces
+    side_A, side_B = _Side(a, hulls, A, p_A, n, 1.0), _Side(b, hulls, B, p_B, n, -1.0)
+    solution = _solve(side_A, side_B, n, t, size)
+    if solution is None:
+        return None
+    dn, slide_A, slide_B = solution
+    # (2) and (5)
+    dp_A = side_A.dp + side_A.radii @ (dn - side_A.turn) + slide_A
+    dp_B = side_B.dp - side_B.radii @ (dn - side_B.turn) + slide_B
+    d_distance = n @ (side_B.dp - side_A.dp)
+    return PairDifferential(d_distance, -dn, dp_A + a.radius * dn, dp_B - b.radius * dn)
+
+
+def _solve(A: _Side, B: _Side, n: Array, t: float, size: float) -> tuple[Array, Array, Array] | None:
+    """dn, U_A a and U_B b of (3) and (4), shape [3, k] each; None if they are singular."""
     E = np.array(tangents(tuple(n.tolist()))).T
-    turn_A, turn_B = np.cross(A.w, n[:, None], axis=0), np.cross(B.w, n[:, None], axis=0)
-    dp_A = np.array([A.move(p) - M @ turn_A for p, M in zip(p_A, M_A)])
-    dp_B = np.array([B.move(p) + M @ turn_B for p, M in zip(p_B, M_B)])
-    f = dp_A - dp_B
-    M = np.einsum("j,jrc->rc", weights, M_A + M_B)
-    mean_f = np.einsum("j,jrk->rk", weights, f)
-    last = len(weights) - 1
-    D = E.T @ ((p_A - p_B)[:last] - (p_A - p_B)[last]).T
-    matrix = np.block([[E.T @ M @ E - t * np.eye(2), D], [D.T, np.zeros((last, last))]])
-    right = np.concatenate([-E.T @ mean_f, -np.einsum("r,jrk->jk", n, f[:last] - f[last])])
-    size = float(a.bound + b.bound + a.radius + b.radius)
-    if np.linalg.svd(matrix / size, compute_uv=False).min(initial=math.inf) < _SINGULAR:
+    flat = _flat_directions(A, B, n, _PREFERENCE * size)
+    C = np.array([E.T @ u for u, _ in flat]).reshape(-1, 2)
+    rates = np.array([u @ side.turn for u, side in flat]).reshape(len(flat), A.dp.shape[1])
+    H = E.T @ (A.radii + B.radii) @ E - t * np.eye(2)
+    right = E.T @ (B.dp - A.dp + A.radii @ A.turn + B.radii @ B.turn)
+    # What (3) leaves free of dn: nothing, the tangent across one edge, or both tangents.
+    free = np.zeros((2, 0)) if len(C) == 2 else np.array([[-C[0, 1]], [C[0, 0]]]) if len(C) else np.eye(2)
+    curvature = free.T @ H @ free
+    if free.size and not np.linalg.eigvalsh(curvature)[0] > _SINGULAR * size:
         return None
-    solution = np.linalg.solve(matrix, right)
-    dn = E @ solution[:2]
-    dweights = np.concatenate([solution[2:], -solution[2:].sum(axis=0, keepdims=True)])
-    # (2), and the mean of the pieces
-    dp_A = np.einsum("j,jrk->rk", weights, dp_A) + np.einsum("jk,jr->rk", dweights, p_A)
-    dp_B = np.einsum("j,jrk->rk", weights, dp_B) + np.einsum("jk,jr->rk", dweights, p_B)
-    dp_A = dp_A + np.einsum("j,jrc->rc", weights, M_A) @ dn + a.radius * dn
-    dp_B = dp_B - np.einsum("j,jrc->rc", weights, M_B) @ dn - b.radius * dn
-    return PairDifferential(-n @ mean_f, -dn, dp_A, dp_B)
-
-
-def _pieces(
-    geometries: Array,
-    hulls: Hulls,
-    pair: tuple[int, int],
-    result: Any,
-    A: PoseDifferential,
-    B: PoseDifferential,
-    work: Array,
-) -> tuple[Array, float, Array, Array, Array, Array, Array] | None:
-    """n, t, and of the pieces with weight: weights, points and radii of curvature of A and of B, all in W."""
-    a, b = (geometries.view(np.recarray)[row] for row in pair)
-    R_WA, R_WB = A.X[:3, :3], B.X[:3, :3]
-    n_A = tuple((-R_WA.T @ result["nhat_BA_W"]).tolist())
-    X_WG = np.stack([A.X, B.X])
-    _find_pieces(geometries[list(pair)], hulls, X_WG, 0, 1, *n_A, work)
-    w = work.view(np.recarray)[0]
-    t = -float(result["distance"]) - a.radius - b.radius
-    size = a.bound + b.bound
-    if abs(w.value - t) > 1e-9 * max(size, abs(t)):  # it went down to another minimum
-        return None
-    n_A = tuple(w.normal.tolist())
-    e_A = tangents(n_A)
-    m_B = tuple(-x for x in rotated_back(w.X_AB, n_A))
-    e_B = tuple(rotated_back(w.X_AB, e) for e in e_A)
-    E = R_WA @ np.array(e_A).T
-    rows = [j for j in range(w.bundle) if w.weight[j] > 0.0]
-    points_A, points_B, M_A, M_B = [], [], [], []
-    for j in rows:
-        p_A = w.cut_a[j] if w.piece_a[j] == FROZEN else np.array(piece_point(a, hulls, w.piece_a[j], n_A))
-        points_A.append(A.X[:3, 3] + R_WA @ p_A)
-        if w.piece_b[j] == FROZEN:
-            points_B.append(A.X[:3, 3] + R_WA @ w.cut_b[j])
+    dn = np.linalg.pinv(C) @ rates if len(C) else np.zeros_like(right)
+    if free.size:
+        dn = dn + free @ np.linalg.solve(curvature, free.T @ (right - H @ dn))
+    slides = np.linalg.pinv(C.T) @ (right - H @ dn) if len(C) else np.zeros((0, right.shape[1]))
+    slide_A, slide_B = np.zeros_like(A.dp), np.zeros_like(A.dp)
+    for (u, side), slide in zip(flat, slides):
+        if side is A:
+            slide_A = slide_A + np.outer(u, slide)
         else:
-            points_B.append(B.X[:3, 3] + R_WB @ np.array(piece_point(b, hulls, w.piece_b[j], m_B)))
-        M_A.append(_radii(a, w.piece_a[j], n_A, e_A, E))
-        M_B.append(_radii(b, w.piece_b[j], m_B, e_B, E))
-    n = R_WA @ np.array(n_A)
-    return n, t, w.weight[rows], np.array(points_A), np.array(points_B), np.array(M_A), np.array(M_B)
+            slide_B = slide_B - np.outer(u, slide)
+    return E @ dn, slide_A, slide_B
 
 
-def _radii(g: Any, piece: int, n: Vector3, tangents_G: tuple[Vector3, Vector3], E: Array) -> Array:
-    """Radii of curvature as a matrix in W, with the tangents as columns of E; none of points that stand still."""
-    if piece == FROZEN:
-        return np.zeros((3, 3))
-    uu, uv, vv = curvatures(g, piece, n, *tangents_G)
-    return E @ np.array([[uu, uv], [uv, vv]]) @ E.T
+def _flat_directions(A: _Side, B: _Side, n: Array, tolerance: float) -> list[tuple[Array, _Side]]:
+    """Directions along which (3) tells how the normal turns, and the side that it follows there; two at most."""
+    if max(len(A.flat), len(B.flat)) < 2:
+        found = [(u, side) for side in (A, B) for u in side.flat]
+        if len(found) < 2 or not B.is_flat(A.flat[0]):
+            return found
+        return [(A.flat[0], _leader(A, B, A.flat[0], tolerance))]
+    plane = A.flat if len(A.flat) == 2 else B.flat
+    if len(A.flat) + len(B.flat) == 3:  # a line on a face
+        line = B.flat[0] if len(A.flat) == 2 else A.flat[0]
+        plane = np.array([line, np.cross(n, line)])
+    return [(u, _leader(A, B, u, tolerance)) for u in plane]
 
 
-def _with_half_space(g: Any, hulls: Hulls, H: PoseDifferential, G: PoseDifferential, side: float) -> PairDifferential:
-    """For a half space, whose normal turns with it.
-
-    Args:
-        g: the other geometry.
-        hulls: vertices of hulls.
-        H: pose of the half space.
-        G: pose of the other.
-        side: 1 if the half space is A, -1 if it is B.
-    """
-    up = H.X[:3, 2]
-    d_up = np.cross(H.w, up[:, None], axis=0)
-    m_G = tuple((-G.X[:3, :3].T @ up).tolist())
-    piece = support_piece(g, hulls, m_G)
-    e_G = tangents(m_G)
-    M = _radii(g, piece, m_G, e_G, G.X[:3, :3] @ np.array(e_G).T)
-    p_core = G.X[:3, 3] + G.X[:3, :3] @ np.array(piece_point(g, hulls, piece, m_G))
-    relative = np.cross(G.w, up[:, None], axis=0) - d_up
-    dp = G.move(p_core) + M @ relative - g.radius * d_up
-    p = p_core - g.radius * up
-    distance = float(up @ (p - H.X[:3, 3]))
-    d_distance = d_up.T @ (p - H.X[:3, 3]) + up @ (dp - H.dp)
-    dq = dp - np.outer(up, d_distance) - distance * d_up
-    if side > 0.0:
-        return PairDifferential(d_distance, -d_up, dq, dp)
-    return PairDifferential(d_distance, d_up, dp, dq)
+def _leader(A: _Side, B: _Side, u: Array, tolerance: float) -> _Side:
+    """The side that the normal follows along u: if both are flat there, the one that goes on beyond the other."""
+    if not (A.is_flat(u) and B.is_flat(u)):
+        return A if A.is_flat(u) else B
+    reach_A, reach_B = A.reach(u), B.reach(u)
+    if reach_A[0] <= reach_B[0] + tolerance and reach_B[1] - tolerance <= reach_A[1]:
+        return A
+    if reach_B[0] <= reach_A[0] + tolerance and reach_A[1] - tolerance <= reach_B[1]:
+        return B
+    return A if len(A.flat) >= len(B.flat) else B

@@ -22,7 +22,7 @@ from merganser.geometry.proximity.layout import (
 from merganser.geometry.proximity.manifolds import contact_manifolds
 from merganser.geometry.proximity.narrow_phase import signed_distances
 
-__all__ = ["ProximityEngine", "manifolds_job"]
+__all__ = ["ProximityEngine"]
 
 Array = NDArray[Any]
 _POSES, _PAIRS = np.zeros((1, 4, 4)), np.zeros((1, 2), np.int64)  # of the types that kernels take
@@ -148,7 +148,7 @@ class ProximityEngine:
             A: pose of A and its derivatives.
             B: pose of B and its derivatives.
         """
-        return differentiate_pair(geometries, self._arrays.hulls, pair, result, A, B, self._work)
+        return differentiate_pair(geometries, self._arrays.hulls, pair, result, A, B)
 
     def contact_manifolds(
         self, X_WG: Array, margin: float = 0.0, pairs: NDArray[np.int64] | None = None
@@ -177,10 +177,3 @@ class ProximityEngine:
             if count <= len(self._contacts):
                 return pairs, self._contacts[:count]
             self._contacts, self._contact_manifolds = np.zeros(2 * count, contact_dtype), None
-
-
-def manifolds_job() -> tuple[Any, tuple[Any, ...]]:
-    """The kernel of contact manifolds, and arguments of the types that engines call it with; for `compile_ahead`."""
-    arrays = ProximityArrays([], [])
-    room = np.zeros(1, work_dtype), np.zeros(0, contact_dtype)
-    return contact_manifolds, (arrays.geometries, arrays.hulls, _POSES, _PAIRS, 0, 0.0, *room)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device, inlined
+from merganser.framework.native.shared_code import shared
 from merganser.geometry.proximity.flat_features import try_faces
 from merganser.geometry.proximity.layout import (
     CONE,
@@ -24,9 +25,10 @@ from merganser.geometry.proximity.layout import (
     MAX_VERTICES,
     SOLVED,
     Hulls,
+    Shape,
+    ShapeWork,
 )
 from merganser.geometry.proximity.refine import refine, set_solution
-from merganser.geometry.proximity.shared_code import shared
 from merganser.geometry.proximity.supports import is_curved, piece_point, support_of_pair
 from merganser.geometry.proximity.vectors import (
     Array,
@@ -50,8 +52,8 @@ _NEIGHBORHOOD = 0.98  # cosine of the angle to a known minimum
 _BESIDE = -1e-7  # barycentric coordinate of what still counts as within a face
 
 
-@shared(int, 0)
-def deepest(a: Array, b: Array, hulls: Hulls, work: Array, num_vertices: int) -> int:
+@shared(int)
+def deepest(a: Shape, b: Shape, hulls: Hulls, work: ShapeWork, num_vertices: int) -> int:
     """Finds the least h.
 
     Args:

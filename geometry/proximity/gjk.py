@@ -13,10 +13,10 @@ import math
 from typing import TypeAlias
 
 from merganser.framework.native import device, inlined
+from merganser.framework.native.shared_code import shared
 from merganser.geometry.proximity.expanding_polytope import deepest
-from merganser.geometry.proximity.layout import SOLVED, UNSOLVED, Hulls
+from merganser.geometry.proximity.layout import SOLVED, UNSOLVED, Hulls, Shape, ShapeWork
 from merganser.geometry.proximity.refine import set_solution
-from merganser.geometry.proximity.shared_code import shared
 from merganser.geometry.proximity.supports import piece_vertex, support_of_pair
 from merganser.geometry.proximity.vectors import (
     Array,
@@ -43,8 +43,8 @@ _NEAR = 1e-7  # of the size: below this distance the direction of v is uncertain
 Pieces: TypeAlias = tuple[int, int]  # of A and of B
 
 
-@shared(int, (0.0, 0.0, 1.0))
-def solve_polytopes(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3) -> int:
+@shared(int)
+def solve_polytopes(a: Shape, b: Shape, hulls: Hulls, work: ShapeWork, start: tuple[float, float, float]) -> int:
     """Writes the solution for two polytopes; returns a status, UNSOLVED if they nearly touch.
 
     Args:

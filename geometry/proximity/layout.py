@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.native.by_value import of_scalar
-from merganser.framework.native.records_of_arrays import FLOAT, INTEGER, ArrayOf
+from merganser.framework.native.records_of_arrays import FLOAT, INTEGER, ArrayOf, RecordOf
 
 __all__ = [
     "BOX",
@@ -34,7 +34,12 @@ __all__ = [
     "SOLVED",
     "UNBOUNDED",
     "UNSOLVED",
+    "Contacts",
+    "Geometries",
     "Hulls",
+    "SearchWork",
+    "Shape",
+    "ShapeWork",
     "contact_dtype",
     "distance_dtype",
     "geometry_dtype",
@@ -170,6 +175,13 @@ _OF_POINTS = (
     "polygon_a", "polygon_b", "clipped", "depth", "share", "area_share", "waiting", "spacing",
 )  # fmt: skip
 
+
+# What kernels take, by the hints of their parameters (framework/native/hinted_types.py).
+Geometries = Annotated[NDArray[Any], ArrayOf(geometry_dtype)]
+Contacts = Annotated[NDArray[Any], ArrayOf(contact_dtype)]
+SearchWork = Annotated[NDArray[Any], ArrayOf(work_dtype)]
+Shape = Annotated[Any, RecordOf(geometry_dtype)]
+ShapeWork = Annotated[Any, RecordOf(work_dtype)]
 
 class Hulls(NamedTuple):
     """Convex hulls, each one after the other; a geometry's record tells where its own begins.

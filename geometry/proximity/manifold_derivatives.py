@@ -5,8 +5,8 @@ sharing out what the pair can carry, is run once more with complex numbers that 
 imaginary part of each number a tiny step times its derivative (Squire and Trapp 1998). So there is one text for points
 and for their derivatives.
 
-Where bodies rest face on face, the normal of the pair may jump from one face to the other, but what the manifold is
-made of does not: its normal is that of the reference face. There the normal of the pair may as well follow either body.
+Where bodies rest face on face, the normal of the manifold is that of the reference face, on which the other stands, and
+the normal of the pair follows the same one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.native.by_value import of_scalar
-from merganser.geometry.proximity.derivatives import PairDifferential, PoseDifferential
+from merganser.geometry.proximity.derivatives import PoseDifferential
 from merganser.geometry.proximity.engine import ProximityEngine
 from merganser.geometry.proximity.layout import contact_dtype, points_work_dtype, solution_dtype
 from merganser.geometry.proximity.manifolds import follow_manifold
@@ -39,17 +39,19 @@ def differentiate_manifolds(
     contacts: Array,
     step: float,
     may_compile: Callable[..., bool],
+    margin: float = 0.0,
 ) -> Array:
     """Returns contacts with their derivatives by k variables.
 
     Args:
-        engine: which found the contacts, at a margin of 0.
+        engine: which found the contacts.
         X_WG: pose of each geometry, shape [n, 4, 4].
         dX_WG: their derivatives, shape [n, 4, 4, k].
         pairs: rows of geometries, shape [num_pairs, 2].
         contacts: of contact_dtype, as they were found of these pairs.
         step: what derivatives are multiplied by in the imaginary parts.
         may_compile: whether a kernel is to be called compiled, told the kernel and its arguments.
+        margin: at which they were found [m].
 
     Returns:
         Records of contact_lanes_dtype, shape [k, num_contacts].
@@ -67,25 +69,23 @@ def differentiate_manifolds(
         while end < len(contacts) and contacts[end]["pair"] == row:
             end += 1
         pair = int(pairs[row, 0]), int(pairs[row, 1])
-        given = _pair_lanes(engine, X_WG, dX_WG, pair, end - first, step)
-        if given is None or not _follow(engine, pair, *given, lanes[:, first:end], may_compile):
+        given = _pair_lanes(engine, X_WG, dX_WG, pair, step)
+        if given is None or not _follow(engine, pair, *given, margin, lanes[:, first:end], may_compile):
             raise LookupError(row)
         first = end
     return lanes
 
 
 def _pair_lanes(
-    engine: ProximityEngine, X_WG: Array, dX_WG: Array, pair: tuple[int, int], num_points: int, step: float
+    engine: ProximityEngine, X_WG: Array, dX_WG: Array, pair: tuple[int, int], step: float
 ) -> tuple[Array, Array] | None:
     """Poses and solution of a pair, as lanes; None where there are no derivatives."""
     geometries = engine.arrays.geometries
     A, B = (PoseDifferential.of(X_WG[row], dX_WG[row]) for row in pair)
     result = engine.signed_distances(X_WG, np.array([pair]))[0].copy()
     d = engine.differentiate(geometries, pair, result, A, B)
-    if d is None and num_points == 1:
-        return None
     if d is None:
-        d = _fixed_to(A, result)
+        return None
     rows = list(pair)
     X = X_WG[rows] + 1j * step * np.moveaxis(dX_WG[rows], -1, 0)
     n_W = (result["nhat_BA_W"][:, None] + 1j * step * d.nhat_BA_W).T
@@ -102,19 +102,13 @@ def _pair_lanes(
     return np.ascontiguousarray(X), solutions
 
 
-def _fixed_to(A: PoseDifferential, result: Any) -> PairDifferential:
-    """The derivatives of a solution that is fixed to body A."""
-    dn = np.cross(A.w, result["nhat_BA_W"][:, None], axis=0)
-    return PairDifferential(np.zeros(A.dp.shape[1]), dn, A.move(result["p_WCa"]), A.move(result["p_WCb"]))
-
-
 def _rotate(R: Array, v: Array) -> Array:
     """R v in each lane."""
     return np.einsum("lij,lj->li", R, v)
 
 
 def _follow(
-    engine: ProximityEngine, pair: tuple[int, int], X: Array, solutions: Array, out: Array,
+    engine: ProximityEngine, pair: tuple[int, int], X: Array, solutions: Array, margin: float, out: Array,
     may_compile: Callable[..., bool],
 ) -> bool:  # fmt: skip
     """Writes the contacts of a pair; returns whether all lanes have as many."""
@@ -122,11 +116,11 @@ def _follow(
     contacts = np.zeros(out.shape, contact_lanes_dtype)
     contacts["pair"] = out["pair"]
     records = arrays.geometries[list(pair)], solutions, np.zeros(1, _WORK), contacts
-    arguments = (records[0], arrays.hulls, X, records[1], 0.0, records[2], records[3])
+    arguments = (records[0], arrays.hulls, X, records[1], margin, records[2], records[3])
     if may_compile(follow_manifold, *arguments):
         count = follow_manifold(*arguments)
     else:
         geometries, solutions, work, room = (array.view(np.recarray) for array in records)
-        count = follow_manifold.interpreted(geometries, arrays.hulls, X, solutions, 0.0, work, room)
+        count = follow_manifold.interpreted(geometries, arrays.hulls, X, solutions, margin, work, room)
     out[...] = contacts
     return bool(count == len(out))

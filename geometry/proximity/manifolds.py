@@ -1,9 +1,10 @@
 """Several contact points for one pair, so that what stands on a face does not rock on a point.
 
-A face of one geometry that looks along the normal of the pair is the *reference*. The face or line of the other that
-looks against it is cut by planes through the reference's edges (Sutherland and Hodgman 1974); what is left are the
-contact points, each with its own depth below the reference plane. Two lines side by side touch at both ends of where
-they run together. Everything else, a sphere on anything, touches at one point.
+A face of one geometry that looks along the normal of the pair is the *reference*; of two that lie on each other it is
+the greater, on which the other stands, as the normal stays with it when either body tilts. The face or line of the
+other that looks against it is cut by planes through the reference's edges (Sutherland and Hodgman 1974); what is left
+are the contact points, each with its own depth below the reference plane. Two lines side by side touch at both ends of
+where they run together. Everything else, a sphere on anything, touches at one point.
 
 Each point has a share of all that the pair can carry, see shares.py; one alone has all of it. Where a polygon has more
 than four corners, four of them take over the shares of the others, so that they press as much as all would. As the
@@ -17,7 +18,8 @@ import math
 
 from merganser.framework.native import device, kernel
 from merganser.framework.native.by_value import larger, smaller
-from merganser.geometry.proximity.box_faces import clip_box_faces, steepest_axis
+from merganser.framework.native.hinted_types import IntegerTable, Poses
+from merganser.geometry.proximity.box_faces import clip_box_faces, face_area, steepest_axis
 from merganser.geometry.proximity.features import face_of, line_of
 from merganser.geometry.proximity.layout import (
     BOX,
@@ -30,7 +32,10 @@ from merganser.geometry.proximity.layout import (
     SEGMENT,
     UNBOUNDED,
     UNSOLVED,
+    Contacts,
+    Geometries,
     Hulls,
+    SearchWork,
 )
 from merganser.geometry.proximity.narrow_phase import set_relative_pose, solve_pair
 from merganser.geometry.proximity.search import set_inverse_pose
@@ -57,6 +62,7 @@ __all__ = ["contact_manifolds", "follow_manifold"]
 
 _ALIGNED = 0.999  # cosine of the angle between the normal of the pair and that of its reference face
 _STEEP = math.sqrt(1.0 - _ALIGNED**2)  # its sine; what leans as much on a face rests on an edge or a corner
+_FACE_ON_FACE = 1e-14  # difference of two such cosines that is rounding: 1e-7 rad
 _PARALLEL = 0.02  # sine of the angle between lines that run side by side
 _MOST = 4  # points of a pair, unless one of both is round
 _CAP = 0.7  # cosine of the angle to the axis at which the cap of a cylinder takes part, not its side
@@ -65,19 +71,19 @@ _CAP = 0.7  # cosine of the angle to the axis at which the cap of a cylinder tak
 @kernel
 def contact_manifolds(
     # Model:
-    geometries: Array,  # geometry_dtype, shape [num_geometries]
+    geometries: Geometries,  # geometry_dtype, shape [num_geometries]
     hulls: Hulls,
     # In:
-    X_WG: Array,  # shape [num_geometries, 4, 4]
-    pairs: Array,  # rows of geometries, shape [>= num_pairs, 2]
+    X_WG: Poses,  # shape [num_geometries, 4, 4]
+    pairs: IntegerTable,  # rows of geometries, shape [>= num_pairs, 2]
     num_pairs: int,
     margin: float,  # points so far outside count, with negative depth [m]
     # Work:
-    work: Array,  # work_dtype, shape [1]
+    work: SearchWork,  # work_dtype, shape [1]
     # Out:
-    contacts_out: Array,  # contact_dtype, shape [capacity]
+    contacts_out: Contacts,  # contact_dtype, shape [capacity]
 ) -> int:
-    """Contact points of all pairs, in order; returns how many there are, be there room for them or not."""
+    """Contact points of all pairs, in order; returns how many there are, even if they do not fit."""
     w = work[0]
     count = 0
     for k in range(num_pairs):
@@ -200,7 +206,9 @@ def _clip(a: Array, b: Array, hulls: Hulls, work: Array, margin: float) -> tuple
         return _clip_lines(a, b, hulls, work, n, n_B, margin), n
     is_round = a.kind == CYLINDER or a.kind == CONE or b.kind == CYLINDER or b.kind == CONE
     most = MAX_CONTACTS if is_round else _MOST
-    if aligned_b <= aligned_a:
+    is_tie = abs(aligned_b - aligned_a) <= _FACE_ON_FACE
+    is_on_a = _area(work.polygon_a, count_a) >= _area(work.polygon_b, count_b) if is_tie else aligned_b < aligned_a
+    if is_on_a:
         if _has_line_only(b, aligned_b):
             count_b = line_of(b, hulls, n_B, work.polygon_b)
         _to_frame_A(X_AB, work.polygon_b, count_b)
@@ -225,7 +233,9 @@ def _clip_boxes(
     if max(abs(n[i].real), abs(n_B[j].real)) < _ALIGNED:
         return _clip_lines(a, b, hulls, work, n, n_B, margin), n
     rooms = work.polygon_a, work.clipped, work.depth
-    if abs(n_B[j].real) <= abs(n[i].real):
+    is_tie = abs(abs(n_B[j].real) - abs(n[i].real)) <= _FACE_ON_FACE
+    is_on_a = face_area(a, i) >= face_area(b, j) if is_tie else abs(n_B[j].real) < abs(n[i].real)
+    if is_on_a:
         count = clip_box_faces(a, b, work.X_AB, n, n_B, *rooms)
         normal = scaled(unit_axis(i), math.copysign(1.0, n[i].real))
         return _keep(work, count, normal, n, margin, _STEEP, _MOST), _turned(normal, n)
@@ -253,6 +263,16 @@ def _to_frame_A(X_AB: Array, polygon: Array, count: int) -> None:
 @device
 def _corner(polygon: Array, i: int) -> Vector3:
     return polygon[i, 0], polygon[i, 1], polygon[i, 2]
+
+
+@device
+def _area(polygon: Array, count: int) -> float:
+    """The square of twice the area of a polygon."""
+    area, origin = (0.0, 0.0, 0.0), _corner(polygon, 0)
+    for i in range(2, count):
+        normal = cross(subtract(_corner(polygon, i - 1), origin), subtract(_corner(polygon, i), origin))
+        area = area[0] + normal[0].real, area[1] + normal[1].real, area[2] + normal[2].real
+    return dot(area, area)
 
 
 @device

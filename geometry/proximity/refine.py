@@ -23,10 +23,11 @@ Close to the axis of a cylinder or cone its rim turns infinitely fast; there sin
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from merganser.framework.native import device, inlined
-from merganser.geometry.proximity.layout import CONE, CYLINDER, FROZEN, MAX_BUNDLE, Hulls
-from merganser.geometry.proximity.shared_code import shared
+from merganser.framework.native.shared_code import shared
+from merganser.geometry.proximity.layout import CONE, CYLINDER, FROZEN, MAX_BUNDLE, Hulls, Shape, ShapeWork
 from merganser.geometry.proximity.supports import (
     is_curved,
     piece_vertex,
@@ -67,6 +68,21 @@ _FLAT = 1e-9  # curvature that counts as none, of the size of the shapes
 _ROUNDING = 4e-16  # of the size of the shapes
 
 
+class _Smooth(NamedTuple):
+    """Smooth parts of A and B at a direction n; all pieces have them, save for the tip of a cone and frozen ones.
+
+    Attributes:
+        a: that of A, in A; q: that of B, in B; b: the same, turned into A.
+        inverse_a, inverse_b: as smooth_point() gives them.
+    """
+
+    a: Vector3
+    q: Vector3
+    b: Vector3
+    inverse_a: float
+    inverse_b: float
+
+
 @inlined
 def set_solution(work: Array, n: Vector3, value: float, p_A: Vector3, p_B: Vector3) -> None:
     """Writes a solution."""
@@ -75,8 +91,8 @@ def set_solution(work: Array, n: Vector3, value: float, p_A: Vector3, p_B: Vecto
         work.normal[i], work.p_ACa[i], work.p_ACb[i] = n[i], p_A[i], p_B[i]
 
 
-@shared(bool, (0.0, 0.0, 1.0))
-def refine(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3) -> bool:
+@shared(bool)
+def refine(a: Shape, b: Shape, hulls: Hulls, work: ShapeWork, start: tuple[float, float, float]) -> bool:
     """Goes down from a direction to a local minimum of h; writes it into the solution in `work`.
 
     Args:
@@ -89,40 +105,36 @@ def refine(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3) -> boo
     Returns:
         Whether the conditions (2) hold; if not, h is less than at the start, or the same.
     """
-    size = a.bound + b.bound
-    X_AB = work.X_AB
-    origin = (X_AB[9], X_AB[10], X_AB[11])
-    # Smooth parts at n; those of B in B, and in A. All pieces have them, save for the tip of a cone and frozen ones.
-    axes_a, axes_b = semi_axes(a, 1), semi_axes(b, 1)
-    smooth_a, smooth_q, smooth_b = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-    inverse_a, inverse_b = 0.0, 0.0
+    done, count, n, value, smooth = _descend(a, b, hulls, work, start, semi_axes(a, 1), semi_axes(b, 1))
+    _write_solution(a, b, work, count, n, value, smooth.a, smooth.b)
+    return done
+
+
+@inlined
+def _descend(
+    a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3, axes_a: Vector3, axes_b: Vector3
+) -> tuple[bool, int, Vector3, float, _Smooth]:
+    """Whether (2) holds, the number of pieces in the bundle, and n, h and the smooth parts at the end."""
+    size, X_AB = a.bound + b.bound, work.X_AB
     n, value, count = start, math.inf, 0
-    next_n = start
-    d1, d2, gain, is_newton, length = 0.0, 0.0, 0.0, False, 1.0
+    smooth = _Smooth((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0, 0.0)
+    next_n, is_newton, length = start, False, 1.0
     reach, damping = _LARGEST_STEP, _DAMPING
-    done, is_second_try, is_corrected = False, False, False
+    is_second_try, is_corrected = False, False
     for _ in range(_MAX_STEPS):
         # The support of A - B in the next direction.
         m = negated(rotated_back(X_AB, next_n))
         piece_a, piece_b = support_piece(a, hulls, next_n), support_piece(b, hulls, m)
         p_A, p_B = piece_vertex(a, hulls, piece_a), piece_vertex(b, hulls, piece_b)
-        p_B = add(rotated(X_AB, p_B), origin)
-        next_a, next_q, next_b = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-        next_inverse_a, next_inverse_b = 0.0, 0.0
-        if is_curved(a):
-            next_a, next_inverse_a = smooth_point(axes_a, next_n)
-        if is_curved(b):
-            next_q, next_inverse_b = smooth_point(axes_b, m)
-            next_b = rotated(X_AB, next_q)
-        full_A = add(p_A, next_a) if _is_smooth(a, piece_a) else p_A
-        full_B = add(p_B, next_b) if _is_smooth(b, piece_b) else p_B
+        p_B = add(rotated(X_AB, p_B), (X_AB[9], X_AB[10], X_AB[11]))
+        found = _smooth_parts(a, b, axes_a, axes_b, X_AB, next_n, m)
+        full_A = add(p_A, found.a) if _is_smooth(a, piece_a) else p_A
+        full_B = add(p_B, found.b) if _is_smooth(b, piece_b) else p_B
         next_value = dot(next_n, subtract(full_A, full_B))
         # Within rounding of the minimum steps may still better n, to which h is flat.
         is_better = next_value < value or (length < 1e-4 and next_value <= value + 8.0 * _ROUNDING * size)
         if is_better:
-            n, value = next_n, next_value
-            smooth_a, smooth_q, smooth_b = next_a, next_q, next_b
-            inverse_a, inverse_b = next_inverse_a, next_inverse_b
+            n, value, smooth = next_n, next_value, found
             reach = min(_LARGEST_STEP, 2.0 * max(reach, length))
             damping = max(0.1 * damping, _LEAST_DAMPING)
         if _turns_fast(a, n):
@@ -132,18 +144,16 @@ def refine(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3) -> boo
         before = count
         count = _remember(work, count, piece_a, piece_b, p_A, p_B, size)
         if is_better and is_newton and length < _LAST_STEP and count == before:
-            done = True  # quadratic convergence: what is left is of the size of its square
-            break
+            return True, count, n, value, smooth  # quadratic convergence: what is left is the square of its size
         if not is_better and count == before:
             if not is_corrected and length < 1.0:
                 is_corrected = True
-                next_n = _back_to_edge(a, b, work, count, next_n, next_a, next_b)
+                next_n = _back_to_edge(a, b, work, count, next_n, found.a, found.b)
                 continue
             reach = 0.3 * length
             pole, pole_value = _better_axis(a, b, hulls, X_AB, n, value)
             if pole_value < value:
-                next_n, length, is_newton = pole, 1.0, False
-                value = math.inf
+                next_n, value, length, is_newton = pole, math.inf, 1.0, False
                 continue
             if reach < _SMALLEST_STEP:
                 if is_second_try:
@@ -151,30 +161,73 @@ def refine(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3) -> boo
                 # Points of a rim that have been gathered on the way may stand in the way of better ones.
                 is_second_try, count, next_n, value, length, reach = True, 0, n, math.inf, 1.0, _LARGEST_STEP
                 continue
-        # The next direction.
         is_corrected = False
-        e1, e2 = tangents(n)
-        h11, h12, h22 = _evaluate(a, b, work, count, n, e1, e2, value, smooth_a, smooth_b)
-        if is_curved(a):
-            weight = _smooth_weight(a, work.piece_a, work.weight, count)
-            c11, c12, c22 = smooth_curvatures(axes_a, smooth_a, inverse_a, e1, e2)
-            h11, h12, h22 = h11 + weight * c11, h12 + weight * c12, h22 + weight * c22
-        if is_curved(b):
-            weight = _smooth_weight(b, work.piece_b, work.weight, count)
-            f1, f2 = rotated_back(X_AB, e1), rotated_back(X_AB, e2)
-            c11, c12, c22 = smooth_curvatures(axes_b, smooth_q, inverse_b, f1, f2)
-            h11, h12, h22 = h11 + weight * c11, h12 + weight * c12, h22 + weight * c22
-        d1, d2, gain, is_newton = _minimize_model(work, count, h11, h12, h22, size, damping, reach)
-        is_newton = is_newton and piece_a != FROZEN and piece_b != FROZEN  # points have no curvature
-        length = math.sqrt(d1 * d1 + d2 * d2)
-        if length < _SMALLEST_STEP or (abs(gain) <= 0.01 * _ROUNDING * size and not is_newton):
-            done = True
-            break
-        if length > reach:
-            d1, d2, length = d1 * reach / length, d2 * reach / length, reach
-        next_n = unit(sum_scaled(sum_scaled(n, e1, d1), e2, d2))
-    _write_solution(a, b, work, count, n, value, smooth_a, smooth_b)
-    return done
+        has_curvature = piece_a != FROZEN and piece_b != FROZEN  # points have none
+        done, next_n, length, is_newton = _next_direction(
+            a, b, work, count, n, value, smooth, axes_a, axes_b, has_curvature, size, damping, reach
+        )
+        if done:
+            return True, count, n, value, smooth
+    return False, count, n, value, smooth
+
+
+@inlined
+def _next_direction(
+    a: Array, b: Array, work: Array, count: int, n: Vector3, value: float, smooth: _Smooth, axes_a: Vector3,
+    axes_b: Vector3, has_curvature: bool, size: float, damping: float, reach: float,
+) -> tuple[bool, Vector3, float, bool]:  # fmt: skip
+    """Whether n is the minimum; else where the step from it leads, how long it is, and whether it is Newton's."""
+    e1, e2 = tangents(n)
+    _evaluate(a, b, work, count, n, e1, e2, smooth)
+    h11, h12, h22 = _hessian(a, b, work, count, e1, e2, value, axes_a, axes_b, smooth)
+    d1, d2, gain, is_newton = _minimize_model(work, count, h11, h12, h22, size, damping, reach)
+    is_newton = is_newton and has_curvature
+    length = math.sqrt(d1 * d1 + d2 * d2)
+    if length < _SMALLEST_STEP or (abs(gain) <= 0.01 * _ROUNDING * size and not is_newton):
+        return True, n, length, is_newton
+    if length > reach:
+        d1, d2, length = d1 * reach / length, d2 * reach / length, reach
+    return False, unit(sum_scaled(sum_scaled(n, e1, d1), e2, d2)), length, is_newton
+
+
+@inlined
+def _smooth_parts(a: Array, b: Array, axes_a: Vector3, axes_b: Vector3, X_AB: Array, n: Vector3, m: Vector3) -> _Smooth:
+    """The smooth parts at n, which is -m in B."""
+    part_a, part_q, part_b = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    inverse_a, inverse_b = 0.0, 0.0
+    if is_curved(a):
+        part_a, inverse_a = smooth_point(axes_a, n)
+    if is_curved(b):
+        part_q, inverse_b = smooth_point(axes_b, m)
+        part_b = rotated(X_AB, part_q)
+    return _Smooth(part_a, part_q, part_b, inverse_a, inverse_b)
+
+
+@inlined
+def _hessian(
+    a: Array,
+    b: Array,
+    work: Array,
+    count: int,
+    e1: Vector3,
+    e2: Vector3,
+    value: float,
+    axes_a: Vector3,
+    axes_b: Vector3,
+    smooth: _Smooth,
+) -> tuple[float, float, float]:
+    """H of (3) along e1 and e2."""
+    h11, h12, h22 = -value, 0.0, -value
+    if is_curved(a):
+        weight = _smooth_weight(a, work.piece_a, work.weight, count)
+        c11, c12, c22 = smooth_curvatures(axes_a, smooth.a, smooth.inverse_a, e1, e2)
+        h11, h12, h22 = h11 + weight * c11, h12 + weight * c12, h22 + weight * c22
+    if is_curved(b):
+        weight = _smooth_weight(b, work.piece_b, work.weight, count)
+        f1, f2 = rotated_back(work.X_AB, e1), rotated_back(work.X_AB, e2)
+        c11, c12, c22 = smooth_curvatures(axes_b, smooth.q, smooth.inverse_b, f1, f2)
+        h11, h12, h22 = h11 + weight * c11, h12 + weight * c12, h22 + weight * c22
+    return h11, h12, h22
 
 
 @inlined
@@ -327,11 +380,9 @@ def _evaluate(
     n: Vector3,
     e1: Vector3,
     e2: Vector3,
-    value: float,
-    smooth_a: Vector3,
-    smooth_b: Vector3,
-) -> tuple[float, float, float]:
-    """Writes u_j and s_j of all pieces into rows (u_j . e1, u_j . e2, s_j) of gradient; returns -t I of (3)."""
+    smooth: _Smooth,
+) -> None:
+    """Writes u_j and s_j of all pieces into rows (u_j . e1, u_j . e2, s_j) of gradient."""
     freeze_a, freeze_b = _turns_fast(a, n), _turns_fast(b, rotated_back(work.X_AB, n))
     for j in range(count):
         w = (
@@ -340,15 +391,14 @@ def _evaluate(
             work.cut_a[j, 2] - work.cut_b[j, 2],
         )
         if _is_smooth(a, work.piece_a[j]):
-            w = add(w, smooth_a)
+            w = add(w, smooth.a)
             if freeze_a:
-                _freeze(work.piece_a, work.cut_a, j, smooth_a)
+                _freeze(work.piece_a, work.cut_a, j, smooth.a)
         if _is_smooth(b, work.piece_b[j]):
-            w = subtract(w, smooth_b)
+            w = subtract(w, smooth.b)
             if freeze_b:
-                _freeze(work.piece_b, work.cut_b, j, smooth_b)
+                _freeze(work.piece_b, work.cut_b, j, smooth.b)
         work.gradient[j, 0], work.gradient[j, 1], work.gradient[j, 2] = dot(w, e1), dot(w, e2), dot(w, n)
-    return -value, 0.0, -value
 
 
 @inlined
@@ -368,16 +418,7 @@ def _minimize_model(
     Returns:
         The step d in the tangent plane, by how much the model falls, and whether its curvature is the true one.
     """
-    # Eigenvalues of the curvature that are not positive change sign, or give way to a small one (Nocedal and Wright
-    # 2006, Numerical Optimization, sec. 3.4); along an edge (two pieces) the true one is used in the end.
-    mean, half = 0.5 * (h11 + h22), 0.5 * (h11 - h22)
-    root = math.sqrt(half * half + h12 * h12)
-    k11, k12, k22 = h11, h12, h22
-    is_true = mean - root >= _FLAT * size
-    if not is_true:
-        low, high = max(abs(mean - root), damping * size), max(abs(mean + root), damping * size)
-        spread = 0.5 * (high - low) / root if root > 0.0 else 0.0
-        k11, k12, k22 = 0.5 * (low + high) + spread * half, spread * h12, 0.5 * (low + high) - spread * half
+    k11, k12, k22, is_true = _convex(h11, h12, h22, size, damping)
     inverse = 1.0 / (k11 * k22 - k12 * k12)
     i11, i12, i22 = k22 * inverse, -k12 * inverse, k11 * inverse
     g = work.gradient
@@ -389,84 +430,135 @@ def _minimize_model(
         x1, x2 = -(i11 * g[0, 0] + i12 * g[0, 1]), -(i12 * g[0, 0] + i22 * g[0, 1])
         bend = 0.5 * (k11 * x1 * x1 + 2.0 * k12 * x1 * x2 + k22 * x2 * x2)
         return x1, x2, bend, is_true
+    first, second, third, lambda_1, lambda_2, x1, x2 = _best_balance(g, count, k11, k12, k22, i11, i12, i22, size)
+    _write_weights(work, count, first, second, third, lambda_1, lambda_2)
+    if not is_true and second >= 0 and third < 0:
+        x1, x2 = _follow_edge(g, count, first, second, x1, x2, h11, h12, h22, size, damping, reach)
+    after = -math.inf
+    for j in range(count):
+        after = max(after, g[j, 2] + g[j, 0] * x1 + g[j, 1] * x2)
+    bend = 0.5 * (k11 * x1 * x1 + 2.0 * k12 * x1 * x2 + k22 * x2 * x2)
+    return x1, x2, max(top - after - bend, bend), is_true
+
+
+@inlined
+def _convex(h11: float, h12: float, h22: float, size: float, damping: float) -> tuple[float, float, float, bool]:
+    """The curvature of the model, and whether it is the true one.
+
+    Eigenvalues that are not positive change sign, or give way to a small one (Nocedal and Wright 2006, Numerical
+    Optimization, sec. 3.4); along an edge (two pieces) the true one is used in the end.
+    """
+    mean, half = 0.5 * (h11 + h22), 0.5 * (h11 - h22)
+    root = math.sqrt(half * half + h12 * h12)
+    if mean - root >= _FLAT * size:
+        return h11, h12, h22, True
+    low, high = max(abs(mean - root), damping * size), max(abs(mean + root), damping * size)
+    spread = 0.5 * (high - low) / root if root > 0.0 else 0.0
+    return 0.5 * (low + high) + spread * half, spread * h12, 0.5 * (low + high) - spread * half, False
+
+
+@inlined
+def _best_balance(
+    g: Array, count: int, k11: float, k12: float, k22: float, i11: float, i12: float, i22: float, size: float
+) -> tuple[int, int, int, float, float, float, float]:
+    """Up to three pieces that balance at the minimum of the model: -1 for none, the first two weights, and the step.
+
+    The solution has weights that are not negative, and no piece rises above those in it. The search begins with the
+    newest piece, which takes part more often than not, and mostly not alone.
+    """
     best_excess = math.inf
-    best_1, best_2, best_3 = 0, -1, -1
+    first, second, third = 0, -1, -1
     x1, x2, lambda_1, lambda_2 = 0.0, 0.0, 1.0, 0.0
-    # From the newest piece on, which takes part more often than not, and mostly not alone.
     for i in range(count - 1, -1, -1):
         for before in range(i - 1, -2, -1):
             j = before if before >= 0 else i
             for k in range(j, -1, -1):
                 if j == i and k < j:
                     break
-                if i == j:
-                    l1, l2, l3 = 1.0, 0.0, 0.0
-                    y1 = -(i11 * g[i, 0] + i12 * g[i, 1])
-                    y2 = -(i12 * g[i, 0] + i22 * g[i, 1])
-                elif j == k:
-                    c1, c2 = g[i, 0] - g[j, 0], g[i, 1] - g[j, 1]
-                    q1, q2 = i11 * c1 + i12 * c2, i12 * c1 + i22 * c2
-                    curve = c1 * q1 + c2 * q2
-                    if curve <= 0.0:
-                        continue
-                    l1 = (g[i, 2] - g[j, 2] - (q1 * g[j, 0] + q2 * g[j, 1])) / curve
-                    l2, l3 = 1.0 - l1, 0.0
-                    s1, s2 = l1 * g[i, 0] + l2 * g[j, 0], l1 * g[i, 1] + l2 * g[j, 1]
-                    y1, y2 = -(i11 * s1 + i12 * s2), -(i12 * s1 + i22 * s2)
-                else:
-                    a1, a2 = g[i, 0] - g[k, 0], g[i, 1] - g[k, 1]
-                    b1, b2 = g[j, 0] - g[k, 0], g[j, 1] - g[k, 1]
-                    area = a1 * b2 - a2 * b1
-                    if abs(area) <= 1e-14 * size * size:
-                        continue
-                    area = 1.0 / area
-                    v1, v2 = g[k, 2] - g[i, 2], g[k, 2] - g[j, 2]
-                    y1, y2 = (v1 * b2 - v2 * a2) * area, (a1 * v2 - b1 * v1) * area
-                    r1 = -(k11 * y1 + k12 * y2) - g[k, 0]
-                    r2 = -(k12 * y1 + k22 * y2) - g[k, 1]
-                    l1, l2 = (r1 * b2 - r2 * b1) * area, (a1 * r2 - a2 * r1) * area
-                    l3 = 1.0 - l1 - l2
-                # The solution has weights that are not negative, and no piece rises above those in it.
+                balance, l1, l2, l3, y1, y2 = _balance(g, i, j, k, k11, k12, k22, i11, i12, i22, size)
+                if not balance:
+                    continue
                 at = g[i, 2] + g[i, 0] * y1 + g[i, 1] * y2
                 excess = max(0.0, -min(l1, min(l2, l3))) * size
                 for m in range(count):
                     excess = max(excess, g[m, 2] + g[m, 0] * y1 + g[m, 1] * y2 - at)
                 if excess < best_excess:
                     best_excess = excess
-                    best_1, best_2, best_3 = i, (j if j < i else -1), (k if k < j else -1)
+                    first, second, third = i, (j if j < i else -1), (k if k < j else -1)
                     x1, x2, lambda_1, lambda_2 = y1, y2, l1, l2
             if best_excess <= 50.0 * _ROUNDING * size:
                 break
         if best_excess <= 50.0 * _ROUNDING * size:
             break
+    return first, second, third, lambda_1, lambda_2, x1, x2
+
+
+@inlined
+def _balance(
+    g: Array, i: int, j: int, k: int, k11: float, k12: float, k22: float, i11: float, i12: float, i22: float,
+    size: float,
+) -> tuple[bool, float, float, float, float, float]:  # fmt: skip
+    """Whether pieces i, j and k balance, which may be one or two; by what weights, and the step to where they do."""
+    if i == j:
+        return True, 1.0, 0.0, 0.0, -(i11 * g[i, 0] + i12 * g[i, 1]), -(i12 * g[i, 0] + i22 * g[i, 1])
+    if j == k:
+        c1, c2 = g[i, 0] - g[j, 0], g[i, 1] - g[j, 1]
+        q1, q2 = i11 * c1 + i12 * c2, i12 * c1 + i22 * c2
+        curve = c1 * q1 + c2 * q2
+        if curve <= 0.0:
+            return False, 0.0, 0.0, 0.0, 0.0, 0.0
+        l1 = (g[i, 2] - g[j, 2] - (q1 * g[j, 0] + q2 * g[j, 1])) / curve
+        l2 = 1.0 - l1
+        s1, s2 = l1 * g[i, 0] + l2 * g[j, 0], l1 * g[i, 1] + l2 * g[j, 1]
+        return True, l1, l2, 0.0, -(i11 * s1 + i12 * s2), -(i12 * s1 + i22 * s2)
+    a1, a2 = g[i, 0] - g[k, 0], g[i, 1] - g[k, 1]
+    b1, b2 = g[j, 0] - g[k, 0], g[j, 1] - g[k, 1]
+    area = a1 * b2 - a2 * b1
+    if abs(area) <= 1e-14 * size * size:
+        return False, 0.0, 0.0, 0.0, 0.0, 0.0
+    area = 1.0 / area
+    v1, v2 = g[k, 2] - g[i, 2], g[k, 2] - g[j, 2]
+    y1, y2 = (v1 * b2 - v2 * a2) * area, (a1 * v2 - b1 * v1) * area
+    r1 = -(k11 * y1 + k12 * y2) - g[k, 0]
+    r2 = -(k12 * y1 + k22 * y2) - g[k, 1]
+    l1, l2 = (r1 * b2 - r2 * b1) * area, (a1 * r2 - a2 * r1) * area
+    return True, l1, l2, 1.0 - l1 - l2, y1, y2
+
+
+@inlined
+def _write_weights(
+    work: Array, count: int, first: int, second: int, third: int, lambda_1: float, lambda_2: float
+) -> None:
+    """Writes the weights of up to three pieces, made positive with sum 1, and zeros for all others."""
     for j in range(count):
         work.weight[j] = 0.0
-    if best_2 < 0:
-        work.weight[best_1] = 1.0
-    elif best_3 < 0:
+    if second < 0:
+        work.weight[first] = 1.0
+    elif third < 0:
         lambda_1 = min(max(lambda_1, 0.0), 1.0)
-        work.weight[best_1], work.weight[best_2] = lambda_1, 1.0 - lambda_1
+        work.weight[first], work.weight[second] = lambda_1, 1.0 - lambda_1
     else:
         lambda_1, lambda_2 = max(lambda_1, 0.0), max(lambda_2, 0.0)
         lambda_3 = max(1.0 - lambda_1 - lambda_2, 0.0)
         total = lambda_1 + lambda_2 + lambda_3
-        work.weight[best_1], work.weight[best_2] = lambda_1 / total, lambda_2 / total
-        work.weight[best_3] = lambda_3 / total
-    if not is_true and best_2 >= 0 and best_3 < 0:
-        y1, y2 = _step_along_edge(g, best_1, best_2, x1, x2, h11, h12, h22, size, damping)
-        share = min(1.0, reach / max(math.sqrt(y1 * y1 + y2 * y2), _SMALLEST_STEP))
-        y1, y2 = share * y1, share * y2
-        level = g[best_1, 2] + g[best_1, 0] * y1 + g[best_1, 1] * y2 + _ROUNDING * size
-        for m in range(count):
-            if m != best_2 and g[m, 2] + g[m, 0] * y1 + g[m, 1] * y2 > level:  # another piece is above the edge there
-                y1, y2 = x1, x2
-                break
-        x1, x2 = y1, y2
-    after = -math.inf
-    for j in range(count):
-        after = max(after, g[j, 2] + g[j, 0] * x1 + g[j, 1] * x2)
-    bend = 0.5 * (k11 * x1 * x1 + 2.0 * k12 * x1 * x2 + k22 * x2 * x2)
-    return x1, x2, max(top - after - bend, bend), is_true
+        work.weight[first], work.weight[second] = lambda_1 / total, lambda_2 / total
+        work.weight[third] = lambda_3 / total
+
+
+@inlined
+def _follow_edge(
+    g: Array, count: int, i: int, j: int, x1: float, x2: float, h11: float, h12: float, h22: float, size: float,
+    damping: float, reach: float,
+) -> tuple[float, float]:  # fmt: skip
+    """The step along the edge of two pieces, up to the reach; (x1, x2) if another piece is above the edge there."""
+    y1, y2 = _step_along_edge(g, i, j, x1, x2, h11, h12, h22, size, damping)
+    share = min(1.0, reach / max(math.sqrt(y1 * y1 + y2 * y2), _SMALLEST_STEP))
+    y1, y2 = share * y1, share * y2
+    level = g[i, 2] + g[i, 0] * y1 + g[i, 1] * y2 + _ROUNDING * size
+    for m in range(count):
+        if m != j and g[m, 2] + g[m, 0] * y1 + g[m, 1] * y2 > level:
+            return x1, x2
+    return y1, y2
 
 
 @inlined

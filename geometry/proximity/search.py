@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device, inlined
+from merganser.framework.native.shared_code import shared
 from merganser.geometry.proximity.expanding_polytope import deepest
 from merganser.geometry.proximity.flat_features import try_faces
 from merganser.geometry.proximity.gjk import solve_polytopes
-from merganser.geometry.proximity.layout import BOX, HULL, INEXACT, SOLVED, UNSOLVED, Hulls
+from merganser.geometry.proximity.layout import BOX, HULL, INEXACT, SOLVED, UNSOLVED, Hulls, Shape, ShapeWork
 from merganser.geometry.proximity.refine import refine
-from merganser.geometry.proximity.shared_code import shared
 from merganser.geometry.proximity.supports import is_curved, rolling_radius
 from merganser.geometry.proximity.vectors import Array, Vector3, add, axis, cross, dot, rotated, scaled, subtract, unit
 
@@ -20,7 +20,7 @@ _LEAST_SHIFT = 1e-3  # of the trace, so that flat shapes have an inverse, too
 
 
 @shared(int)
-def search(a: Array, b: Array, hulls: Hulls, work: Array) -> int:
+def search(a: Shape, b: Shape, hulls: Hulls, work: ShapeWork) -> int:
     """Writes the solution for a pair; returns a status. X_AB is given.
 
     For segments and boxes normal and value are those of the lowest side, where it starts.

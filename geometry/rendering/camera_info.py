@@ -95,9 +95,7 @@ class CameraInfo:
 
     def _problems_of_numbers(self) -> list[str]:
         focal = (("focal_x", self._focal_x), ("focal_y", self._focal_y))
-        problems = [
-            f"{name} is {f}, and must be positive and finite" for name, f in focal if not 0.0 < f < math.inf
-        ]
+        problems = [f"{name} is {f}, and must be positive and finite" for name, f in focal if not 0.0 < f < math.inf]
         centers = (("center_x", self._center_x, self._width), ("center_y", self._center_y, self._height))
         return problems + [
             f"{name} is {c}, and must be between 0 and {size}" for name, c, size in centers if not 0.0 < c < size

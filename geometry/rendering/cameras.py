@@ -182,9 +182,7 @@ class ColorRenderCamera(_Record):
     __slots__ = ("_core", "_show_window")
     _fields = ("_core", "_show_window")
 
-    def __init__(
-        self, core: Any = None, show_window: bool = False, *, other: ColorRenderCamera | None = None
-    ) -> None:
+    def __init__(self, core: Any = None, show_window: bool = False, *, other: ColorRenderCamera | None = None) -> None:
         if self._take(core if other is None else other):
             return
         self._core: RenderCameraCore = _core("ColorRenderCamera", core)
@@ -264,6 +262,4 @@ def _core(what: str, core: Any) -> RenderCameraCore:
 
 for _kind in (ClippingRange, DepthRange, ColorRenderCamera, DepthRenderCamera):
     declare_plain(_kind, lambda camera: list(camera._values()))
-declare_plain(
-    RenderCameraCore, lambda core: [core._renderer_name, core._intrinsics, core._clipping, core._X_BS]
-)
+declare_plain(RenderCameraCore, lambda core: [core._renderer_name, core._intrinsics, core._clipping, core._X_BS])

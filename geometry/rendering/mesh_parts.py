@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.geometry.file_limits import check_picture
 from merganser.geometry.mesh_source import MeshSource
 from merganser.geometry.meshes import ConvertVolumeToSurfaceMesh, read_parts, read_volume_mesh
 from merganser.geometry.shapes import Convex, Mesh
@@ -195,6 +196,7 @@ def _physical(given: Any) -> Material:
 
 
 def picture_pixels(picture: Any) -> Pixels:
-    """A picture of Pillow as red, green, blue and perhaps opacity."""
+    """A picture of Pillow as red, green, blue and perhaps opacity; a RuntimeError says that it is too large."""
+    check_picture(picture)
     has_opacity = picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info
     return np.array(picture.convert("RGBA" if has_opacity else "RGB"))

@@ -73,11 +73,13 @@ _OF_MESSAGES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name in _OF_MESSAGES:
-        value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_OF_MESSAGES[name]}"), name)
-        return value
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+if not TYPE_CHECKING:  # type checkers would take it for a promise that every name is there
+
+    def __getattr__(name: str) -> Any:
+        if name in _OF_MESSAGES:
+            value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_OF_MESSAGES[name]}"), name)
+            return value
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from numpy.typing import NDArray
+
 from merganser.framework import InputPort, OutputPort, System
+from merganser.framework.math import RigidTransform
+from merganser.geometry.images import ImageDepth16U, ImageDepth32F, ImageLabel16I, ImageRgba8U
 
 __all__ = ["ImagePorts"]
 
@@ -14,26 +20,26 @@ class ImagePorts(System):
         """Returns the port that takes the QueryObject of a SceneGraph."""
         return self.GetInputPort("geometry_query")
 
-    def color_image_output_port(self) -> OutputPort:
+    def color_image_output_port(self) -> OutputPort[ImageRgba8U]:
         """Returns the port that gives an ImageRgba8U."""
         return self.GetOutputPort("color_image")
 
-    def depth_image_32F_output_port(self) -> OutputPort:
+    def depth_image_32F_output_port(self) -> OutputPort[ImageDepth32F]:
         """Returns the port that gives an ImageDepth32F."""
         return self.GetOutputPort("depth_image_32f")
 
-    def depth_image_16U_output_port(self) -> OutputPort:
+    def depth_image_16U_output_port(self) -> OutputPort[ImageDepth16U]:
         """Returns the port that gives an ImageDepth16U."""
         return self.GetOutputPort("depth_image_16u")
 
-    def label_image_output_port(self) -> OutputPort:
+    def label_image_output_port(self) -> OutputPort[ImageLabel16I]:
         """Returns the port that gives an ImageLabel16I."""
         return self.GetOutputPort("label_image")
 
-    def body_pose_in_world_output_port(self) -> OutputPort:
+    def body_pose_in_world_output_port(self) -> OutputPort[RigidTransform]:
         """Returns the port that gives X_WB as it was when the images were taken."""
         return self.GetOutputPort("body_pose_in_world")
 
-    def image_time_output_port(self) -> OutputPort:
+    def image_time_output_port(self) -> OutputPort[NDArray[Any]]:
         """Returns the port that gives the time when the images were taken [s]."""
         return self.GetOutputPort("image_time")

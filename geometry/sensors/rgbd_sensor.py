@@ -66,9 +66,7 @@ class RgbdSensor(ImagePorts, CameraSystem):
         )
         seen_depth = {self._depth_entry.ticket()}
         self.DeclareAbstractOutputPort("color_image", lambda: Value(ImageRgba8U()), self._calc_color, color)
-        self.DeclareAbstractOutputPort(
-            "depth_image_32f", lambda: Value(ImageDepth32F()), self._give_depth, seen_depth
-        )
+        self.DeclareAbstractOutputPort("depth_image_32f", lambda: Value(ImageDepth32F()), self._give_depth, seen_depth)
         self.DeclareAbstractOutputPort(
             "depth_image_16u", lambda: Value(ImageDepth16U()), self._calc_depth_in_mm, seen_depth
         )

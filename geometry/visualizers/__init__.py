@@ -48,11 +48,13 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("DrakeVisualizer", "DrakeVisualizer_"):  # most programs send nothing
-        value = globals()[name] = getattr(importlib.import_module(f"{__name__}.drake_visualizer"), name)
-        return value
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+if not TYPE_CHECKING:  # type checkers would take it for a promise that every name is there
+
+    def __getattr__(name: str) -> Any:
+        if name in ("DrakeVisualizer", "DrakeVisualizer_"):  # most programs send nothing
+            value = globals()[name] = getattr(importlib.import_module(f"{__name__}.drake_visualizer"), name)
+            return value
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:

@@ -243,9 +243,7 @@ class _Track:
         return _track(name, self.kind, np.array(frames), values, is_smooth)
 
 
-def _track(
-    name: str, kind: str, frames: NDArray[Any], values: NDArray[Any], is_smooth: bool = True
-) -> dict[str, Any]:
+def _track(name: str, kind: str, frames: NDArray[Any], values: NDArray[Any], is_smooth: bool = True) -> dict[str, Any]:
     """A property at frames, as three.js has it; in between, values are interpolated, or those of the frame before."""
     if kind == "boolean":
         return {"name": f".{name}", "type": kind, "times": frames.tolist(), "values": values.tolist()}

@@ -12,15 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.geometry.visualizers.controls import Controls
+from merganser.geometry.visualizers.dragging import Dragging
 from merganser.geometry.visualizers.encoding import load_viewer
 from merganser.geometry.visualizers.params import Gamepad
 from merganser.geometry.visualizers.scene import Client
+from merganser.geometry.visualizers.simulation_bar import SimulationBar
 
 __all__ = ["ClientMessages"]
 
 _logger = logging.getLogger("merganser.geometry")
 
 _MAX_GAMEPAD = 64  # axes, and buttons
+_FARTHEST = 1e9  # of points, so that no force overflows [m]
 _MAX_REPORTED = 10  # messages that are wrong, in the log
 
 
@@ -33,6 +36,9 @@ class ClientMessages:
         slider: name, value
         gamepad: gamepad, a map of index, button_values and axes
         camera_pose: camera_pose, 16 numbers by columns; is_perspective
+        simulation: action, what the bar of a live simulation asks for
+        simulation_rate: rate
+        drag: path, point and target, three numbers each; path is empty when the mouse lets go
 
     Attributes:
         gamepad: the last one that was told.
@@ -40,8 +46,10 @@ class ClientMessages:
             none, or it is no perspective one.
     """
 
-    def __init__(self, controls: Controls) -> None:
+    def __init__(self, controls: Controls, bar: SimulationBar, dragging: Dragging) -> None:
         self._controls = controls
+        self._bar = bar
+        self._dragging = dragging
         self._reported = 0
         self._camera_client: Client | None = None
         self.gamepad = Gamepad()
@@ -62,6 +70,7 @@ class ClientMessages:
         """A client has left."""
         if client is self._camera_client:
             self.camera = None
+        self._dragging.note_end(client)
 
     def _handlers(self) -> dict[str, Callable[[dict[str, Any], Client | None], None]]:
         return {
@@ -71,6 +80,9 @@ class ClientMessages:
             ),
             "gamepad": self._note_gamepad,
             "camera_pose": self._note_camera,
+            "simulation": lambda content, client: self._bar.note_action(_text(content["action"])),
+            "simulation_rate": lambda content, client: self._bar.note_rate(_number(content["rate"])),
+            "drag": self._note_drag,
         }
 
     def _note_gamepad(self, content: dict[str, Any], client: Client | None) -> None:
@@ -94,6 +106,13 @@ class ClientMessages:
         self._camera_client = client
         self.camera = pose if content["is_perspective"] is True else None
 
+    def _note_drag(self, content: dict[str, Any], client: Client | None) -> None:
+        path = _text(content["path"])
+        if path:
+            self._dragging.note(path, _point(content["point"]), _point(content["target"]), client)
+        else:
+            self._dragging.note_end(client)
+
 
 def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
@@ -105,6 +124,13 @@ def _numbers(values: Any) -> list[float]:
     if not isinstance(values, list) or len(values) > _MAX_GAMEPAD:
         raise ValueError(f"not a list of at most {_MAX_GAMEPAD} numbers")
     return [_number(value) for value in values]
+
+
+def _point(values: Any) -> list[float]:
+    point = _numbers(values)
+    if len(point) != 3 or max(map(abs, point)) > _FARTHEST:
+        raise ValueError(f"not a point within {_FARTHEST:g} m: {values!r}")
+    return point
 
 
 def _text(value: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import threading
 from dataclasses import dataclass, replace
@@ -48,16 +47,22 @@ class Controls:
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
         self._lock = threading.RLock()
+        self._told: dict[str, dict[str, Any]] = {}  # by name: what clients know of a control
+        self._places: dict[str, dict[str, Any]] = {}  # by name: where it is in the page
         self._buttons: dict[str, _Button] = {}
         self._sliders: dict[str, Slider] = {}
 
     # ------------------------------------------------------------------ buttons
 
-    def add_button(self, name: str, keycode: str) -> None:
-        """Adds a button, or sets the clicks of one to zero and gives it a keycode if it has none.
+    def add_button(self, name: str, keycode: str = "") -> None:
+        """Adds a button to the page; if there is one of this name, its clicks are set to zero.
+
+        Args:
+            name: what stands on it.
+            keycode: a key that clicks it, too, such as 'KeyG' or 'ArrowLeft' (KeyboardEvent.code of browsers).
 
         Raises:
-            RuntimeError: there is a slider of this name; the button has another keycode.
+            RuntimeError: there is a slider of this name, or the button has another keycode already.
         """
         _require_texts("AddButton", name=name, keycode=keycode)
         with self._lock:
@@ -72,10 +77,10 @@ class Controls:
             is_same = button is not None and button.keycode == keycode
             self._buttons[name] = _Button(keycode)
             if not is_same:
-                self._tell(name, {"callback": f"() => report({{type: 'button', name: {json.dumps(name)}}})"}, [keycode])
+                self._tell(name, {}, [keycode])
 
     def clicks(self, name: str) -> int:
-        """How often a button has been clicked.
+        """Returns how often a button has been clicked since it was added, in all pages together.
 
         Raises:
             RuntimeError: there is no such button.
@@ -83,10 +88,10 @@ class Controls:
         return self._button(name).num_clicks
 
     def button_names(self) -> list[str]:
-        """The names of all buttons, in alphabetical order."""
+        """Returns the names of all buttons, in alphabetical order."""
         return sorted(self._buttons)
 
-    def delete_button(self, name: str, strict: bool) -> bool:
+    def delete_button(self, name: str, strict: bool = True) -> bool:
         """Removes a button; returns whether there was one.
 
         Raises:
@@ -133,15 +138,11 @@ class Controls:
             slider = Slider(low, high, step, 0.0)
             slider.value = slider.nearest(float(value))
             self._sliders[name] = slider
-            content = {
-                "callback": f"value => report({{type: 'slider', name: {json.dumps(name)}, value: value}})",
-                "value": slider.value, "min": low, "max": high, "step": step,
-            }  # fmt: skip
-            self._tell(name, content, keycodes)
+            self._tell(name, {"value": slider.value, "min": low, "max": high, "step": step}, keycodes)
             return slider.value
 
     def value(self, name: str) -> float:
-        """The value of a slider.
+        """Returns the value of a slider.
 
         Raises:
             RuntimeError: there is no such slider.
@@ -149,10 +150,13 @@ class Controls:
         return self._slider(name).value
 
     def set_value(self, name: str, value: float) -> float:
-        """Sets the value of a slider; returns the value that it has: the one it can have that is nearest.
+        """Sets the value of a slider, in all pages.
+
+        Returns:
+            The value that it has: of those it can have, the one nearest to `value`.
 
         Raises:
-            RuntimeError: there is no such slider; the value is not a number.
+            RuntimeError: there is no such slider, or the value is not a number.
         """
         with self._lock:
             slider = self._slider(name)
@@ -163,7 +167,7 @@ class Controls:
             return slider.value
 
     def slider_names(self) -> list[str]:
-        """The names of all sliders, in alphabetical order."""
+        """Returns the names of all sliders, in alphabetical order."""
         return sorted(self._sliders)
 
     def sliders(self) -> dict[str, Slider]:
@@ -171,7 +175,7 @@ class Controls:
         with self._lock:
             return {name: replace(slider) for name, slider in self._sliders.items()}
 
-    def delete_slider(self, name: str, strict: bool) -> bool:
+    def delete_slider(self, name: str, strict: bool = True) -> bool:
         """Removes a slider; returns whether there was one.
 
         Raises:
@@ -189,8 +193,26 @@ class Controls:
             slider.value = min(max(value, slider.min), slider.max)
             self._tell_value(name, slider.value, client)
 
+    def put_in_group(self, name: str, group: str, is_folded: bool, toggles: str) -> None:
+        """Says where a control is in the page; it stays there when it is added again.
+
+        Args:
+            name: of the control.
+            group: what stands above.
+            is_folded: whether the group is closed at first.
+            toggles: what a slider shows when it is moved: a path; empty for nothing.
+
+        Raises:
+            RuntimeError: there is no such control.
+        """
+        with self._lock:
+            if name not in self._told:
+                raise _unknown("control", name, self._told)
+            self._places[name] = {"group": group, "is_folded": is_folded, "toggles": toggles}
+            self._send(name)
+
     def delete_all(self) -> None:
-        """Removes all buttons and sliders."""
+        """Removes all buttons and sliders that were added."""
         with self._lock:
             for controls in (self._buttons, self._sliders):
                 for name in list(controls):
@@ -211,17 +233,22 @@ class Controls:
             raise _unknown("slider", name, self._sliders) from None
 
     def _tell(self, name: str, content: dict[str, Any], keycodes: list[str]) -> None:
-        command = {"type": "set_control", "name": name, **content, "keycodes": keycodes}
+        self._told[name] = {"type": "set_control", "name": name, **content, "keycodes": keycodes}
+        self._send(name)
+
+    def _send(self, name: str) -> None:
         self._scene.remove_other(f"remove {CONTROL}{name}")
-        self._scene.set_other(f"{CONTROL}{name}", encode(command))
+        self._scene.set_other(f"{CONTROL}{name}", encode({**self._told[name], **self._places.get(name, {})}))
 
     def _tell_value(self, name: str, value: float, sender: Client | None) -> None:
-        command = {"type": "set_control_value", "name": name, "value": value, "invoke_callback": False}
+        command = {"type": "set_control_value", "name": name, "value": value}
         self._scene.set_other(f"{CONTROL}value {name}", encode(command), sender)
 
     def _delete(self, controls: dict[str, Any], name: str) -> bool:
         if controls.pop(name, None) is None:
             return False
+        del self._told[name]
+        self._places.pop(name, None)
         self._scene.remove_other(f"{CONTROL}value {name}")
         self._scene.remove_other(f"{CONTROL}{name}", encode({"type": "delete_control", "name": name}))
         return True

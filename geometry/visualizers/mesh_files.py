@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.geometry.file_limits import check_picture
 from merganser.geometry.mesh_source import MeshSource
 from merganser.geometry.meshes.files import read_parts
 from merganser.geometry.visualizers.encoding import Asset, attribute, new_name
 
-__all__ = ["mesh_file_object", "picture"]
+__all__ = ["REPEAT", "mesh_file_object", "picture"]
 
 Array = NDArray[np.float64]
 Json = dict[str, Any]
@@ -31,7 +32,10 @@ _SAYS_NORMALS = {  # what stands in files that have normals
     ".ply": rb"(?m)^property \w+ nx",
 }
 _UNNAMED = re.compile(r"material_\d+")  # what trimesh calls materials that a file does not have
-_REPEAT, _FRONT, _DOUBLE = 1000, 0, 2  # constants of three.js
+_MEDIA_TYPES = {  # that browsers show, by the names of Pillow
+    "PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif", "BMP": "image/bmp",
+}  # fmt: skip
+REPEAT, _FRONT, _DOUBLE = 1000, 0, 2  # constants of three.js
 
 
 def mesh_file_object(source: MeshSource, default_material: Json, scale: Array) -> Json:
@@ -159,7 +163,7 @@ class _Parts:
     def _texture(self, image: Any) -> str:
         asset = Asset.of(_picture_of(image))
         name = self._add("images", {"url": asset})
-        return self._add("textures", {"image": name, "wrap": [_REPEAT, _REPEAT]})
+        return self._add("textures", {"image": name, "wrap": [REPEAT, REPEAT]})
 
     def _add(self, kind: str, entry: Json) -> str:
         """Adds an entry to one of the lists; returns the name by which others refer to it."""
@@ -174,11 +178,13 @@ def picture(contents: bytes, media_type: str) -> str:
 
 
 def _picture_of(image: Any) -> str:
-    """A picture that trimesh has read, in the format of its file where browsers know it."""
+    """A picture that trimesh has opened: its file as it is where browsers know the format, or else as PNG."""
+    check_picture(image)
+    file, media_type = getattr(image, "fp", None), _MEDIA_TYPES.get(image.format)
+    if file is not None and media_type is not None:  # Pillow has not read the pixels yet
+        file.seek(0)
+        return picture(file.read(), media_type)
     buffer = io.BytesIO()
-    if image.format == "JPEG":
-        image.save(buffer, "JPEG", quality=92)
-        return picture(buffer.getvalue(), "image/jpeg")
     image.save(buffer, "PNG")
     return picture(buffer.getvalue(), "image/png")
 

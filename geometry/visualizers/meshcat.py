@@ -13,6 +13,7 @@ import numpy as np
 
 from merganser.geometry.visualizers.client_messages import ClientMessages
 from merganser.geometry.visualizers.controls import Controls
+from merganser.geometry.visualizers.dragging import Dragging
 from merganser.geometry.visualizers.encoding import encode
 from merganser.geometry.visualizers.face.cameras import CameraFace, first_place
 from merganser.geometry.visualizers.face.controls import ControlsFace
@@ -28,6 +29,7 @@ from merganser.geometry.visualizers.params import (
 )
 from merganser.geometry.visualizers.realtime_rate import RealtimeRate
 from merganser.geometry.visualizers.scene import Scene
+from merganser.geometry.visualizers.simulation_bar import SimulationBar
 
 if TYPE_CHECKING:
     from merganser.geometry.visualizers.server import Page
@@ -36,7 +38,8 @@ __all__ = ["Meshcat", "StartMeshcat"]
 
 _logger = logging.getLogger("merganser.geometry")
 
-_BACKGROUND = {"top_color": [0.95, 0.95, 1.0], "bottom_color": [0.32, 0.32, 0.35]}
+_BACKGROUND = {"top_color": [0.97, 0.98, 0.99], "bottom_color": [0.83, 0.86, 0.89]}
+_LONGEST_FLUSH = 10.0  # [s]: slow networks take as long for large meshes
 _OWN_NAMES = ("localhost", "127.0.0.1", "::1")
 _HTML, _SCRIPT = "text/html; charset=utf-8", "text/javascript; charset=utf-8"
 
@@ -79,7 +82,8 @@ class Meshcat(CameraFace, ControlsFace, RecordingFace):
         self._rate = RealtimeRate(settings.realtime_rate_period)
         self._scene = Scene()
         self._controls = Controls(self._scene)
-        self._inbox = ClientMessages(self._controls)
+        self._bar, self._dragging = SimulationBar(self._scene), Dragging(self._scene)
+        self._inbox = ClientMessages(self._controls, self._bar, self._dragging)
         self._recording = Recording(self._controls)
         client_script()
         sockets, self._port = open_sockets(settings.host, settings.port)
@@ -121,8 +125,15 @@ class Meshcat(CameraFace, ControlsFace, RecordingFace):
         return self._scene.num_clients()
 
     def Flush(self) -> None:
-        """Waits until all that was set has left for all pages; one that does not answer is given up in a while."""
-        self._scene.wait_until_sent()
+        """Waits until all that was set has left for all pages, at most 10 s.
+
+        A page that has not taken it by then sleeps: its tab is frozen, or its computer is. A warning says so, and
+        nobody waits for that page again until it wakes up, when it is told how everything is by then.
+        """
+        if not self._scene.wait_until_sent(_LONGEST_FLUSH):
+            _logger.warning(
+                f"Meshcat.Flush(): a page has taken nothing for {_LONGEST_FLUSH:g} s, and is not waited for any longer."
+            )
 
     # ------------------------------------------------------------------ for tests of programs
 

@@ -56,6 +56,7 @@ class MeshcatVisualizer(LeafSystem):
         if self._slider:
             meshcat.DeleteSlider(self._slider, strict=False)
             meshcat.AddSlider(self._slider, *_SLIDER, self._params.initial_alpha_slider_value)
+            meshcat.put_in_group(self._slider, "Show", toggles=self._params.prefix)
 
     @overload
     @staticmethod

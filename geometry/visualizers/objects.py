@@ -29,13 +29,14 @@ from merganser.geometry.shapes import (
     Shape,
     Sphere,
 )
-from merganser.geometry.visualizers.encoding import attribute, new_name
-from merganser.geometry.visualizers.mesh_files import mesh_file_object
+from merganser.geometry.visualizers.encoding import Asset, attribute, new_name
+from merganser.geometry.visualizers.mesh_files import REPEAT, mesh_file_object, picture
 from merganser.geometry.visualizers.params import OrthographicCamera, PerspectiveCamera, SideOfFaceToRender
 
 __all__ = [
     "camera_object",
     "cloud_object",
+    "cover",
     "finite_points",
     "line_object",
     "shape_object",
@@ -90,6 +91,31 @@ def shape_object(shape: Shape, rgba: Rgba) -> Json:
     if make is None:
         raise TypeError(f"Meshcat.SetObject() does not know how to draw a {type(shape).__name__}.")
     return make(shape, rgba)
+
+
+def cover(content: Json, contents: bytes, repeats: Array) -> Json:
+    """The object of a shape with a picture on each of its faces.
+
+    Args:
+        content: of `shape_object`; of a Mesh or Convex, which bring their own, it is left as it is.
+        contents: of the picture's file: PNG, JPEG or WebP.
+        repeats: how often it stands on a face, in both directions, shape [2].
+    """
+    geometries = content["geometries"]
+    if len(geometries) != 1 or geometries[0]["type"] == "BufferGeometry":
+        return content
+    texture = {"uuid": "texture", "image": "image", "wrap": [REPEAT, REPEAT], "repeat": repeats.tolist()}
+    return {
+        **content,
+        "images": [{"uuid": "image", "url": Asset.of(picture(contents, _media_type(contents)))}],
+        "textures": [texture],
+        "materials": [{**content["materials"][0], "map": "texture"}],
+    }
+
+
+def _media_type(contents: bytes) -> str:
+    """Of a picture, from how its file begins."""
+    return "image/jpeg" if contents[:2] == b"\xff\xd8" else "image/webp" if contents[8:12] == b"WEBP" else "image/png"
 
 
 def _sphere(shape: Sphere, rgba: Rgba) -> Json:
@@ -249,9 +275,7 @@ def finite_points(cloud: PointCloud) -> tuple[NDArray[np.float32], NDArray[np.ui
     return xyzs[finite], cloud.rgbs().T[finite] if cloud.has_rgbs() else None
 
 
-def cloud_object(
-    points: NDArray[np.float32], colors: NDArray[np.uint8] | None, point_size: float, rgba: Rgba
-) -> Json:
+def cloud_object(points: NDArray[np.float32], colors: NDArray[np.uint8] | None, point_size: float, rgba: Rgba) -> Json:
     """Points, shape [n, 3], in their colors, or all in one."""
     geometry = _positions(points)
     material: Json = {"type": "PointsMaterial", **colored(rgba), "size": float(point_size)}

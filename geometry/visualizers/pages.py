@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import base64
 import functools
+import hashlib
 import importlib.util
 import io
 import json
 from pathlib import Path
+from typing import NamedTuple
 
 from merganser.geometry.visualizers.encoding import Asset, Message, joined, load_viewer
 
 __all__ = ["client_script", "live_page", "page_script", "static_page", "static_zip"]
 
 _LEVEL = 6  # of compression
+_SCRIPTS = ("scene", "look", "camera", "panel", "live", "connection")  # of the folder `page`, which follow each other
+# What the page may load, and which scripts may run: those that stand in it here, and no other, whatever names or models
+# bring with them.
+_POLICY = (
+    "default-src 'none'; script-src 'self'{hashes}; style-src 'unsafe-inline'; img-src 'self' data: blob:; "
+    "connect-src 'self' data: blob: ws: wss:; base-uri 'none'; form-action 'none'"
+)
 
 
 @functools.cache
@@ -30,13 +39,13 @@ def client_script() -> str:
 
 @functools.cache
 def page_script() -> str:
-    """What connects it to the server."""
-    return _own_file("page.js")
+    """What is around it, and connects it to the server."""
+    return "\n".join(_own_file(f"{name}.js") for name in _SCRIPTS)
 
 
 def live_page() -> str:
     """The page of a server."""
-    return _page(_script(source="main.min.js"), _script(source="page.js"), _script("connect();"))
+    return _page(_Script(source="main.min.js"), _Script(source="page.js"), _Script("connect();"))
 
 
 def static_page(messages: list[Message]) -> str:
@@ -45,7 +54,7 @@ def static_page(messages: list[Message]) -> str:
 
     batch = joined([*_assets(messages), *messages])
     text = base64.b64encode(gzip.compress(batch, _LEVEL, mtime=0)).decode()
-    return _page(_script(client_script()), _script(page_script()), _script(f'unpack("{text}");'))
+    return _page(_Script(client_script()), _Script(page_script()), _Script(f'unpack("{text}");'))
 
 
 def static_zip(messages: list[Message]) -> bytes:
@@ -54,7 +63,7 @@ def static_zip(messages: list[Message]) -> bytes:
 
     assets = {f"assets/{asset.key}.bin": joined([asset]) for asset in _assets(messages)}
     files = [*assets, "scene.bin"]
-    page = _page(_script(source="main.min.js"), _script(source="page.js"), _script(f"load({json.dumps(files)});"))
+    page = _page(_Script(source="main.min.js"), _Script(source="page.js"), _Script(f"load({json.dumps(files)});"))
     contents: dict[str, str | bytes] = {
         "meshcat.html": page,
         "main.min.js": client_script(),
@@ -74,13 +83,27 @@ def _assets(messages: list[Message]) -> list[Asset]:
     return list({asset.key: asset for message in messages for asset in message.assets}.values())
 
 
-def _page(*scripts: str) -> str:
-    return _own_file("page.html").replace("<!-- scripts -->", "\n".join(scripts))
+def _page(*scripts: _Script) -> str:
+    """The page with its scripts."""
+    hashes = "".join(f" '{script.hash()}'" for script in scripts if script.text)
+    page = _own_file("page.html").replace("<!-- policy -->", _POLICY.format(hashes=hashes))
+    page = page.replace("<!-- styles -->", _own_file("page.css"))
+    return page.replace("<!-- scripts -->", "\n".join(script.element() for script in scripts))
 
 
-def _script(text: str = "", source: str = "") -> str:
-    return f'<script src="{source}"></script>' if source else f"<script>{text}</script>"
+class _Script(NamedTuple):
+    """A script: its text, which stands in the page, or else its source."""
+
+    text: str = ""
+    source: str = ""
+
+    def element(self) -> str:
+        return f'<script src="{self.source}"></script>' if self.source else f"<script>{self.text}</script>"
+
+    def hash(self) -> str:
+        """That by which a policy allows the text."""
+        return "sha256-" + base64.b64encode(hashlib.sha256(self.text.encode()).digest()).decode()
 
 
 def _own_file(name: str) -> str:
-    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+    return (Path(__file__).parent / "page" / name).read_text(encoding="utf-8")

@@ -1,10 +1,11 @@
-"""How fast simulated time runs, by the clock."""
+"""How fast simulated time runs, by a clock that does not count compilation."""
 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
+
+from merganser.framework.core.running_time import running_time
 
 __all__ = ["RealtimeRate"]
 
@@ -20,7 +21,7 @@ class RealtimeRate:
         RuntimeError: the period is not positive.
     """
 
-    def __init__(self, period: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, period: float, clock: Callable[[], float] = running_time) -> None:
         if not (period > 0 and math.isfinite(period)):
             raise RuntimeError(f"MeshcatParams.realtime_rate_period must be positive; given {period}.")
         self._period = float(period)

@@ -44,9 +44,7 @@ class Entry:
 
     __slots__ = ("_message", "is_removal", "sender", "version")
 
-    def __init__(
-        self, message: Message | Callable[[], Message], is_removal: bool = False, sender: Any = None
-    ) -> None:
+    def __init__(self, message: Message | Callable[[], Message], is_removal: bool = False, sender: Any = None) -> None:
         self._message = message
         self.is_removal = is_removal
         self.sender = sender
@@ -70,12 +68,14 @@ class Client:
     Attributes:
         seen: the version up to which commands have been handed to the connection.
         sent: the version up to which they have left for the client.
+        is_asleep: whether somebody waited for it in vain, and it has taken nothing since.
         assets: keys of those that it has.
     """
 
     def __init__(self) -> None:
         self.seen = 0
         self.sent = 0
+        self.is_asleep = False
         self.assets: set[str] = set()
 
     def wake(self) -> None:
@@ -134,6 +134,14 @@ class Scene:
         with self._lock:
             self._put(self._node(full_path(path)).entries, what, Entry(message))
 
+    def forget_at(self, path: str, what: str) -> None:
+        """Clients that come later are not told the object or property at a path; those that know it keep it."""
+        with self._lock:
+            node = self._find(full_path(path))
+            known = None if node is None else node.entries.pop(what, None)
+            if known is not None:
+                self._drop(known)
+
     def set_transform(self, path: str, matrix: NDArray[np.float64]) -> None:
         """Sets the transform at a path, shape [4, 4]."""
         parts = full_path(path)
@@ -149,7 +157,7 @@ class Scene:
                 self._put(entries, "transform", Entry(make))
 
     def add_pose_block(self, paths: list[str]) -> PoseBlock:
-        """Takes over the transforms of several paths, to be set all at once by `set_poses`."""
+        """Takes over the transforms of several paths, for `set_poses`."""
         block = PoseBlock([joined_path(full_path(path)) for path in paths])
         with self._lock:
             self._link(block)
@@ -163,8 +171,8 @@ class Scene:
             if block.set_rows(X, self._version + 1):
                 self._move_to_end(block)
 
-    def delete(self, path: str) -> None:
-        """Deletes all at and below a path; the root is left as it is."""
+    def delete(self, path: str = "") -> None:
+        """Deletes all at and below a path: by default everything that does not begin with '/'; '/' is ignored."""
         parts = full_path(path)
         if not parts:
             return
@@ -178,7 +186,7 @@ class Scene:
                 self._put(self._others, f"delete {joined_path(parts)}", entry)
 
     def has_path(self, path: str) -> bool:
-        """Whether anything has been set at or below a path; empty means everything that is relative."""
+        """Returns whether something has been set at or below a path, and not deleted."""
         with self._lock:
             return self._find(full_path(path)) is not None
 
@@ -275,16 +283,27 @@ class Scene:
         """All up to a version has left for the client."""
         with self._lock:
             client.sent = version
+            client.is_asleep = False
             self._drop_removals()
             self._has_sent.notify_all()
 
-    def wait_until_sent(self, timeout: float | None = None) -> bool:
-        """Waits until all that is known now has left for all clients; returns whether it has."""
+    def wait_until_sent(self, timeout: float) -> bool:
+        """Waits until all that is known now has left for all clients that are awake; returns whether it has.
+
+        Clients that have not taken it when the time is over [s] are asleep from then on, until they take something.
+        """
         with self._lock:
             version = self._version
             for client in self._clients:
                 client.wake()
-            return self._has_sent.wait_for(lambda: all(c.sent >= version for c in self._clients), timeout)
+
+            def late() -> list[Client]:
+                return [client for client in self._clients if client.sent < version and not client.is_asleep]
+
+            has_sent = self._has_sent.wait_for(lambda: not late(), timeout)
+            for client in late():
+                client.is_asleep = True
+            return has_sent
 
     def snapshot(self, without: Iterable[str] = ()) -> list[Message]:
         """All that a new client would be told, save what is at no path and has a name that begins with one of these."""

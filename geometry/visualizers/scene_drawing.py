@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import copy
+import logging
 import math
+import os
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,8 +24,11 @@ from merganser.geometry.shapes import Shape
 from merganser.geometry.visualizers.meshcat import Meshcat
 from merganser.geometry.visualizers.params import MeshcatVisualizerParams
 from merganser.geometry.visualizers.pose_block import PoseBlock
+from merganser.geometry.visualizers.progress import told
 
 __all__ = ["SceneDrawing"]
+
+_logger = logging.getLogger("merganser.geometry")
 
 
 class _Drawn(NamedTuple):
@@ -31,6 +37,8 @@ class _Drawn(NamedTuple):
     shape: Shape | TriangleSurfaceMesh
     rgba: list[float]
     X_FG: list[float]
+    texture: str
+    repeats: list[float]
 
 
 class SceneDrawing:
@@ -74,6 +82,7 @@ class SceneDrawing:
         if self._version is None or not version.IsSameAs(self._version, self._params.role):
             if self._version is None:
                 self._meshcat.SetProperty(self._params.prefix, "visible", bool(self._params.visible_by_default))
+                self._meshcat.add_toggle(self._params.prefix, self._params.prefix)
             self._draw_shapes(inspector)
             self._version = copy.copy(version)
         if self._frames:
@@ -108,9 +117,9 @@ class SceneDrawing:
                 found[f"{frame_path}/{name}"] = self._to_draw(inspector, geometry_id)
         for path in self._drawn.keys() - found.keys() | self._frames.keys() - frames.keys():
             self._meshcat.Delete(path)
-        for path, new in found.items():
+        for path, new in told(found.items(), "drawing shapes"):
             old = self._drawn.get(path)
-            if old is None or old.shape != new.shape or old.rgba != new.rgba:
+            if old is None or old._replace(X_FG=new.X_FG) != new:
                 self._draw(path, new)
             if old is None or old.X_FG != new.X_FG:
                 self._meshcat.SetTransform(path, np.array(new.X_FG).reshape(4, 4))
@@ -131,13 +140,27 @@ class SceneDrawing:
 
     def _to_draw(self, inspector: SceneGraphInspector, geometry_id: GeometryId) -> _Drawn:
         properties: Any = inspector.GetProperties(geometry_id, self._params.role)
-        color: Rgba = properties.GetPropertyOrDefault("phong", "diffuse", self._params.default_color)
+        texture = properties.GetPropertyOrDefault("phong", "diffuse_map", "")
+        repeats = np.asarray(properties.GetPropertyOrDefault("phong", "diffuse_scale", np.ones(2)), dtype=np.float64)
+        color: Rgba = properties.GetPropertyOrDefault(
+            "phong", "diffuse", Rgba(1, 1, 1) if texture else self._params.default_color
+        )
         shape: Shape | TriangleSurfaceMesh = inspector.GetShape(geometry_id)
         if self._params.show_hydroelastic and self._params.role == Role.kProximity:
             mesh = inspector.maybe_get_hydroelastic_mesh(geometry_id)
             if mesh is not None:
                 shape = ConvertVolumeToSurfaceMesh(mesh) if isinstance(mesh, VolumeMesh) else mesh
-        return _Drawn(shape, color.rgba.tolist(), inspector.GetPoseInFrame(geometry_id).GetAsMatrix4().ravel().tolist())
+        X_FG = inspector.GetPoseInFrame(geometry_id).GetAsMatrix4().ravel().tolist()
+        return _Drawn(shape, color.rgba.tolist(), X_FG, os.fspath(texture), repeats.tolist())
 
     def _draw(self, path: str, drawn: _Drawn) -> None:
-        self._meshcat.SetObject(path, drawn.shape, Rgba(*drawn.rgba))
+        contents = b""
+        if drawn.texture:
+            try:
+                contents = Path(drawn.texture).read_bytes()
+            except OSError as error:
+                _logger.warning("Meshcat cannot draw the texture of '%s': %s", path, error)
+        if contents and isinstance(drawn.shape, Shape):
+            self._meshcat.set_covered(path, drawn.shape, Rgba(*drawn.rgba), contents, np.array(drawn.repeats))
+        else:
+            self._meshcat.SetObject(path, drawn.shape, Rgba(*drawn.rgba))

@@ -202,7 +202,10 @@ def _application(server: Server, pages: dict[str, Page]) -> Any:
         """Refuses requests that do not mean this server."""
 
         def prepare(self) -> None:
-            if server.hosts is not None and _name_of(self.request.host) not in server.hosts:
+            name, origin = _name_of(self.request.host), _place_of(self.request.headers.get("Origin", ""))
+            if name is None or origin is None:
+                raise web.HTTPError(400)
+            if server.hosts is not None and name not in server.hosts:
                 self.set_status(403)
                 self.finish(_REFUSAL)
 
@@ -237,7 +240,7 @@ def _application(server: Server, pages: dict[str, Page]) -> Any:
                 Contents.get(self)
 
         def check_origin(self, origin: str) -> bool:
-            place = urllib.parse.urlparse(origin).netloc.lower()
+            place = _place_of(origin)
             return place == self.request.host.lower() or place in server.trusted
 
         async def open(self) -> None:
@@ -276,10 +279,20 @@ def _application(server: Server, pages: dict[str, Page]) -> Any:
     )
 
 
-def _name_of(host: str) -> str:
-    """A header Host without its port."""
-    name = urllib.parse.urlsplit(f"//{host}").hostname
-    return "" if name is None else name
+def _name_of(host: str) -> str | None:
+    """A header Host without its port; None if it is no address at all."""
+    try:
+        return urllib.parse.urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return None
+
+
+def _place_of(origin: str) -> str | None:
+    """The host and port of a header Origin; None if it is no address at all."""
+    try:
+        return urllib.parse.urlsplit(origin).netloc.lower()
+    except ValueError:
+        return None
 
 
 _servers: weakref.WeakSet[Server] = weakref.WeakSet()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,9 @@ from merganser.multibody.plant.arguments import check_forces, checked_vector
 from merganser.multibody.plant.checked_code import checked
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import MultibodyForces
+
+if TYPE_CHECKING:
+    from merganser.framework import Context
 
 __all__ = [
     "ForwardDynamicsDerivatives",
@@ -64,7 +67,7 @@ class ForwardDynamicsDerivatives(NamedTuple):
 
 def inverse_dynamics_derivatives(
     plant: MultibodyPlant,
-    context: Any,
+    context: Context,
     known_vdot: ArrayLike,
     external_forces: MultibodyForces | None = None,
     *,
@@ -113,7 +116,7 @@ def inverse_dynamics_derivatives(
 
 def forward_dynamics_derivatives(
     plant: MultibodyPlant,
-    context: Any,
+    context: Context,
     external_forces: MultibodyForces | None = None,
     *,
     along_velocities: bool = False,
@@ -144,13 +147,13 @@ def forward_dynamics_derivatives(
     if work.elements is None:
         run = work.run_state_forward or work.bind_state_forward(w)
         status, xdot, dvdot_dq, dvdot_dv, _, dvdot_dtau = run(tau_app, F_app)
-        plant._dynamics.conclude(context, w, status, xdot)
+        plant._dynamics.finish_step(context, w, status, xdot)
         vdot = xdot[len(w.q) :]
     else:
         xdot, rooms = np.empty(w.x_shape, w.dtype), (w.position, w.velocity, w.scratch)
         tau_app, F_app = _add_elements(plant, context, w, tau_app, F_app)
         status = w.call(kernels.state_derivatives, *work.dynamics, tau_app, F_app, *rooms, xdot)
-        plant._dynamics.conclude(context, w, status, xdot)
+        plant._dynamics.finish_step(context, w, status, xdot)
         vdot = xdot[len(w.q) :]
         dvdot_dq, dvdot_dv, M = _inverse(w, work, vdot, F_app)
         dvdot_dtau = np.empty(w.M_shape, w.dtype)
@@ -255,7 +258,7 @@ def _forces(caller: str, plant: MultibodyPlant, w: Workspace, forces: MultibodyF
 
 
 def _add_elements(
-    plant: MultibodyPlant, context: Any, w: Workspace, tau_app: Array, F_app: Array
+    plant: MultibodyPlant, context: Context, w: Workspace, tau_app: Array, F_app: Array
 ) -> tuple[Array, Array]:
     """tau_app and F_app with the forces of all elements but gravity."""
     plant._kinematics.eval_velocity(context)

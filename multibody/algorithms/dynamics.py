@@ -20,8 +20,8 @@ from merganser.multibody.algorithms.root_frame import (
 from merganser.multibody.algorithms.state import MechanismState, output
 from merganser.multibody.kernels.constraints import constraint_number_of
 from merganser.multibody.kernels.constraints.translation import KIND as TRANSLATION
-from merganser.multibody.plant.constraint_arrays import ConstraintArrays
-from merganser.multibody.plant.failures import describe_singularity
+from merganser.multibody.plant.step.constraint_arrays import ConstraintArrays
+from merganser.multibody.plant.step.failures import describe_singularity
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import Joint
 
@@ -128,7 +128,7 @@ def dynamics(
     loops = result._loops
     status = w.call(
         kernels.constrained_forward_dynamics, w.topology, w.parameters, w.gravity, result._rows, w.q, w.v, w.position,
-        w.velocity, tau, F_applied, w.scratch, *loops.work, loops.values, loops.K, loops.F, result.vdot,
+        w.velocity, tau, F_applied, w.scratch, *loops.record[1:], result.vdot,
     )  # fmt: skip
     if status:
         raise RuntimeError(describe_singularity(mechanism._model, state.context, w, status))

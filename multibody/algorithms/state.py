@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.plant.arguments import checked_vector
 from merganser.multibody.plant.workspace import Workspace
+
+if TYPE_CHECKING:
+    from merganser.framework import Context
 
 __all__ = ["MechanismState"]
 
@@ -35,7 +38,7 @@ class MechanismState:
         ValueError: the Context belongs to another system.
     """
 
-    def __init__(self, mechanism: MultibodyPlant, context: Any = None) -> None:
+    def __init__(self, mechanism: MultibodyPlant, context: Context | None = None) -> None:
         if not isinstance(mechanism, MultibodyPlant):
             raise TypeError(f"MechanismState() takes a MultibodyPlant, got {type(mechanism).__name__}.")
         mechanism._model.require_finalized("MechanismState()")

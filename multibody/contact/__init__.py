@@ -1,13 +1,7 @@
 """Contact and constraint solver: from masses, Jacobians and free velocities to velocities and impulses of one step."""
 
 from merganser.multibody.contact.layout import LAGGED, SAP, SIMILAR, TAMSI
-from merganser.multibody.contact.problem import (
-    ContactProblem,
-    ContactSolution,
-    ContactSolverError,
-    make_settings,
-    make_trees,
-)
+from merganser.multibody.contact.settings import make_settings, make_trees
 from merganser.multibody.contact.solver import contact_velocities
 from merganser.multibody.contact.tamsi import tamsi_contact_velocities
 from merganser.multibody.contact.work_arrays import integer_workspace_size, workspace_size
@@ -17,9 +11,6 @@ __all__ = [
     "SAP",
     "SIMILAR",
     "TAMSI",
-    "ContactProblem",
-    "ContactSolution",
-    "ContactSolverError",
     "contact_velocities",
     "integer_workspace_size",
     "make_settings",

@@ -18,7 +18,7 @@ import math
 
 from merganser.framework.native import device, inlined
 from merganser.multibody.contact.layout import Array, Problem
-from merganser.multibody.contact.products import multiply_matrix
+from merganser.multibody.contact.products import block_of, multiply_matrix, num_ends
 from merganser.multibody.contact.work_arrays import IMPULSE, MOMENTUM, SCALE, SCRATCH, STEP
 
 __all__ = ["bound_rounding", "calc_momentum_left", "measure_rounding"]
@@ -34,13 +34,12 @@ def measure_rounding(problem: Problem, trees: Array, constraints: Array, gamma: 
     _clear(problem, trees, total)
     for i in range(constraints.shape[0]):
         c = problem.constraints[constraints[i]]
-        for b in range(2 if c["tree_1"] >= 0 else 1):
-            tree = problem.trees[c["tree_0"] if b == 0 else c["tree_1"]]
-            start = c["jacobian_0"] if b == 0 else c["jacobian_1"]
+        for end in range(num_ends(c)):
+            J, n, first, _ = block_of(problem.trees, problem.jacobian, c, end)
             for r in range(c["num_rows"]):
                 size = abs(gamma[c["row_start"] + r])
-                for k in range(tree["num_v"]):
-                    total[tree["v_start"] + k] += abs(problem.jacobian[start + r * tree["num_v"] + k]) * size
+                for k in range(n):
+                    total[first + k] += abs(J[r * n + k]) * size
     square = 0.0
     for i in range(trees.shape[0]):
         tree = problem.trees[trees[i]]
@@ -78,13 +77,11 @@ def calc_momentum_left(
     _clear(problem, trees, low)
     for i in range(constraints.shape[0]):
         c = problem.constraints[constraints[i]]
-        for b in range(2 if c["tree_1"] >= 0 else 1):
-            tree = problem.trees[c["tree_0"] if b == 0 else c["tree_1"]]
-            start = c["jacobian_0"] if b == 0 else c["jacobian_1"]
+        for end in range(num_ends(c)):
+            J, n, first, _ = block_of(problem.trees, problem.jacobian, c, end)
             for r in range(c["num_rows"]):
-                for k in range(tree["num_v"]):
-                    factor = problem.jacobian[start + r * tree["num_v"] + k]
-                    _add_product(factor, gamma[c["row_start"] + r], tree["v_start"] + k, impulse, low)
+                for k in range(n):
+                    _add_product(J[r * n + k], gamma[c["row_start"] + r], first + k, impulse, low)
     for i in range(trees.shape[0]):
         tree = problem.trees[trees[i]]
         n, first = tree["num_v"], tree["v_start"]

@@ -24,6 +24,11 @@ pair of geometries has one point as in Drake, whose depth is the greatest and wh
 
     x = max x_i,   p_WC = sum s_i x_i p_i / sum s_i x_i                                                         (4)
 
+Of bodies that exactly touch, or do not yet, the points that are as near as the nearest, to rounding, have the place to
+which (4) tends when those sink in by the same depth:
+
+    p_WC = sum s_i p_i / sum s_i                                                                                (5)
+
 Polygons of hydroelastic surfaces are another one: hydroelastic_pairs.py.
 
 Sources: K. Hunt and F. Crossley (1975), and R. Elandt et al. (2019), section III.B, for (1).
@@ -32,15 +37,21 @@ Sources: K. Hunt and F. Crossley (1975), and R. Elandt et al. (2019), section II
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 import numpy as np
 
 from merganser.framework.native import device, kernel
 from merganser.framework.native.by_value import larger
+from merganser.framework.native.hinted_types import Integers, IntegerTable, Poses
+from merganser.framework.native.records_of_arrays import ArrayOf
+from merganser.geometry.proximity.layout import Contacts
 from merganser.multibody.contact.layout import Array, Count
-from merganser.multibody.kernels.spatial import Vector3, add, scaled, set_vector, vector
+from merganser.multibody.kernels.spatial import Vector3, add, dot, scaled, set_vector, subtract, vector
 
 __all__ = [
+    "ContactPairs",
+    "Materials",
     "combine_dissipation",
     "combine_materials",
     "contact_pair_dtype",
@@ -48,6 +59,8 @@ __all__ = [
     "material_dtype",
     "set_surface_velocity",
 ]
+
+_ROUNDING = 1e-12  # of the size of a face: by how much rounding may lift a point of it
 
 material_dtype = np.dtype(
     [
@@ -83,17 +96,20 @@ contact_pair_dtype = np.dtype(
 )
 
 
+Materials = Annotated[Array, ArrayOf(material_dtype)]
+ContactPairs = Annotated[Array, ArrayOf(contact_pair_dtype)]
+
 @device
 def calc_make_contact_pairs(
     # Model:
-    materials: Array,  # of the geometries, of material_dtype
-    tree_of_mobod: Array,  # -1 of what cannot move
+    materials: Materials,  # of the geometries, of material_dtype
+    tree_of_mobod: Integers,  # -1 of what cannot move
     # In:
-    X_WG_in: Array,  # poses of the geometries, shape [n, 4, 4]
-    candidates_in: Array,  # pairs of geometries, shape [num_candidates, 2]
-    contacts_in: Array,  # of contact_dtype of geometry/proximity, those of one pair of geometries side by side
+    X_WG_in: Poses,  # poses of the geometries, shape [n, 4, 4]
+    candidates_in: IntegerTable,  # pairs of geometries, shape [num_candidates, 2]
+    contacts_in: Contacts,  # of contact_dtype of geometry/proximity, those of one pair of geometries side by side
     # Out:
-    contact_pairs_out: Array,  # of contact_pair_dtype, as long as contacts_in or longer
+    contact_pairs_out: ContactPairs,  # of contact_pair_dtype, as long as contacts_in or longer
 ) -> Count:
     """Writes the contact pairs; returns how many there are. Two bodies of which neither can move are none."""
     count, i, num_contacts = 0, 0, contacts_in.shape[0]
@@ -172,7 +188,7 @@ def _combine_friction(mu_A: float, mu_B: float) -> float:
 
 @device
 def _set_point(A: Array, B: Array, contacts: Array, first: int, end: int, has_one_point: bool, pair: Array) -> None:
-    """Place, normal and elastic force of the contacts first .. end - 1: equations (2) to (4)."""
+    """Place, normal and elastic force of the contacts first .. end - 1: equations (2) to (5)."""
     source = first
     for i in range(first, end):
         if contacts[i]["depth"].real > contacts[source]["depth"].real:
@@ -191,11 +207,25 @@ def _set_point(A: Array, B: Array, contacts: Array, first: int, end: int, has_on
 
 @device
 def _centre_of_pressure(contacts: Array, first: int, end: int, deepest: Vector3) -> Vector3:
-    """The place of equation (4), midway between the surfaces; that of the deepest one if nothing presses."""
-    total, moment = 0.0, (0.0, 0.0, 0.0)
+    """The place of equation (4), midway between the surfaces; its limit (5) if nothing presses yet.
+
+    Which it is follows from real parts, so that derivatives in (5) are those of the points alone.
+    """
+    most, size_2 = contacts[first]["depth"].real, 0.0
     for i in range(first, end):
-        pressure = contacts[i]["share"] * larger(0.0, contacts[i]["depth"])
-        total, moment = total + pressure, add(moment, scaled(pressure, vector(contacts[i]["p_WC"])))
+        most = max(most, contacts[i]["depth"].real)
+        arm = subtract(vector(contacts[i]["p_WC"]), deepest)
+        size_2 = max(size_2, dot(arm, arm).real)
+    rounding = _ROUNDING * size_2**0.5
+    presses = most > rounding
+    total, moment = 0.0 * contacts[first]["depth"], scaled(0.0, deepest)
+    for i in range(first, end):
+        weight = contacts[i]["share"]
+        if presses:
+            weight = weight * larger(0.0, contacts[i]["depth"])
+        elif contacts[i]["depth"].real < most - rounding:
+            weight = 0.0 * weight
+        total, moment = total + weight, add(moment, scaled(weight, vector(contacts[i]["p_WC"])))
     return scaled(1.0 / total, moment) if total.real > 0.0 else deepest
 
 

@@ -40,7 +40,7 @@ from merganser.multibody.contact.plant_forces import calc_contact_forces, calc_n
 from merganser.multibody.contact.plant_layout import ConstraintSources, PlantTrees, ProblemArrays, drive_dtype
 from merganser.multibody.contact.plant_problem import calc_contact_problem, calc_tree_matrices
 from merganser.multibody.contact.potential import calc_impulses
-from merganser.multibody.contact.products import add_row, multiply_matrix, row_product
+from merganser.multibody.contact.products import add_row, block_of, multiply_matrix, multiply_rows, num_ends
 from merganser.multibody.contact.regularization import calc_compliance, calc_laws
 from merganser.multibody.contact.solver import add_bias, copy_free_part, has_locked
 from merganser.multibody.contact.tamsi import calc_tamsi_impulses
@@ -74,11 +74,12 @@ def calc_problem_lanes(
     # Model:
     plant: PlantTrees,
     settings: Array,  # record of settings_dtype
+    time_step: float,
     beta: float,  # near-rigid threshold of contacts
     limits: Array,  # records of limit_dtype
+    frictions: Array,  # records of friction_dtype
     rows: Array,  # of the constraints between bodies and coordinates
-    num_constraints: int,
-    num_rows: int,
+    sizes: Array,  # how many constraints and rows there are, integers
     parameters: Array,
     # In:
     contact_pairs_in: Array,  # of contact_pair_lanes_dtype
@@ -89,7 +90,7 @@ def calc_problem_lanes(
     position_in: Array,
     # Work:
     scratch_work: Array,
-    integer_work: Array,  # integers, shape [integer_workspace_size(num_trees, num_constraints, 0)]
+    integer_work: Array,  # integers, shape [integer_workspace_size(num_v, num_trees, num_constraints, 0)]
     compliance_work: Array,  # shape [>= num_rows]
     velocity_work: Array,  # shape [>= num_rows]
     vector_work: Array,  # shape [num_v]
@@ -106,14 +107,14 @@ def calc_problem_lanes(
     values_out: Array,  # of each of the rows
 ) -> int:
     """Writes the problem of a step; returns 0, or 1 if it has not as many constraints and rows as are told."""
-    h = settings["time_step"]
     calc_tree_matrices(
-        plant.topology, parameters, plant.trees, plant.of_mobod, h, position_in, scratch_work, matrix_out,
+        plant.topology, parameters, plant.trees, plant.of_mobod, time_step, position_in, scratch_work, matrix_out,
         is_locked_out,
     )  # fmt: skip
-    sources = ConstraintSources(contact_pairs_in, limits, rows, drives_in)
+    sources = ConstraintSources(contact_pairs_in, limits, frictions, rows, drives_in)
     problem_out = ProblemArrays(constraints_out, rows_out, jacobian_out, counts_out, values_out)
-    calc_contact_problem(plant, settings, beta, sources, q_in, v_in, v_star_in, position_in, problem_out)
+    calc_contact_problem(plant, time_step, beta, parameters, sources, q_in, v_in, v_star_in, position_in, problem_out)
+    num_constraints, num_rows = sizes[0], sizes[1]
     if counts_out[0] != num_constraints or counts_out[1] != num_rows:
         return 1
     constraints, problem_rows = constraints_out[:num_constraints], rows_out[:num_rows]
@@ -124,7 +125,7 @@ def calc_problem_lanes(
     for k in range(counts_out[2]):
         free_jacobian_out[k] = jacobian[k]
     if has_locked(is_locked_out):
-        copy_free_part(given, is_locked_out, Reduction(compliance_work, matrix_out, free_matrix_out, free_jacobian_out))
+        copy_free_part(given, is_locked_out, Reduction(compliance_work, free_matrix_out, free_jacobian_out))
     problem = Problem(settings, plant.trees, free_matrix_out, constraints, free_jacobian_out[: counts_out[2]])
     calc_compliance(problem, vector_work, compliance_work)
     islands = carve_islands(plant.trees.shape[0], num_constraints, integer_work)
@@ -133,7 +134,7 @@ def calc_problem_lanes(
     add_bias(problem_rows, velocity_work)
     for i in range(num_islands):
         chosen = islands.constraint_order[islands.constraint_start[i] : islands.constraint_start[i + 1]]
-        calc_laws(problem, chosen, problem_rows, compliance_work, velocity_work, law_out)
+        calc_laws(problem, time_step, chosen, problem_rows, compliance_work, velocity_work, law_out)
     return 0
 
 
@@ -184,9 +185,8 @@ def calc_impulse_lanes(
         constraint = constraints[c]
         for r in range(constraint["num_rows"]):
             gamma = impulses_out[constraint["row_start"] + r]
-            add_row(problem, constraint["tree_0"], constraint["jacobian_0"], r, -gamma, residual_out)
-            if constraint["tree_1"] >= 0:
-                add_row(problem, constraint["tree_1"], constraint["jacobian_1"], r, -gamma, residual_out)
+            for end in range(num_ends(constraint)):
+                add_row(block_of(trees, free_jacobian_in, constraint, end), r, -gamma, residual_out)
 
 
 impulse_lanes = kernel(calc_impulse_lanes)
@@ -196,11 +196,7 @@ impulse_lanes = kernel(calc_impulse_lanes)
 def _calc_row_velocities(problem: Problem, v: Array, velocity_out: Array) -> None:
     """J v, shape [num_rows]."""
     for i in range(problem.constraints.shape[0]):
-        c = problem.constraints[i]
-        for r in range(c["num_rows"]):
-            velocity_out[c["row_start"] + r] = row_product(problem, c["tree_0"], c["jacobian_0"], r, v)
-            if c["tree_1"] >= 0:
-                velocity_out[c["row_start"] + r] += row_product(problem, c["tree_1"], c["jacobian_1"], r, v)
+        multiply_rows(problem, problem.constraints[i], v, velocity_out)
 
 
 @device
@@ -252,10 +248,9 @@ def dense_jacobian(trees: Array, constraints: Array, jacobian: Matrix, num_rows:
     J = np.zeros((num_rows, num_v))
     for c in constraints:
         rows, row = int(c["num_rows"]), int(c["row_start"])
-        for tree, start in (int(c["tree_0"]), int(c["jacobian_0"])), (int(c["tree_1"]), int(c["jacobian_1"])):
-            if tree >= 0:
-                n, at = int(trees[tree]["num_v"]), int(trees[tree]["v_start"])
-                J[row : row + rows, at : at + n] = jacobian[start : start + rows * n].reshape(rows, n)
+        for end in range(num_ends(c)):
+            block = block_of(trees, jacobian, c, end)
+            J[row : row + rows, block.first : block.first + block.num_v] = block.J.reshape(rows, -1)
     return J
 
 

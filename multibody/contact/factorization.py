@@ -5,14 +5,13 @@ For the panels in the order of the pattern, with the diagonal block first and th
     U_pp^T U_pp = H_pp,   U_pj = U_pp^-T H_pj                                             (1)
     H_ij -= U_pi^T U_pj   for all pairs i <= j of blocks in row p                          (2)
 
-so that all inner loops run along rows of panels. The diagonal of U is kept inverted.
+so that all inner loops run along rows of panels. The diagonal of U is kept inverted. Diagonal blocks of free bodies are
+upper triangles, as U is; others are lower triangles along the ways of a tree, ways.py, which changes nothing else.
 
 Source: T. Davis, Direct Methods for Sparse Linear Systems (2006), chapter 4 (supernodal, right-looking).
 """
 
 from __future__ import annotations
-
-import math
 
 from merganser.framework.native import device, inlined
 from merganser.multibody.contact.layout import Array
@@ -24,6 +23,7 @@ from merganser.multibody.contact.six import (
     subtract_six_times,
     subtract_times_six,
 )
+from merganser.multibody.contact.ways import factor_along_ways, solve_lower_along_ways, solve_upper_along_ways
 
 __all__ = ["factor", "find_column", "solve", "subtract_from_others", "subtract_from_own", "update_panel"]
 
@@ -50,35 +50,21 @@ def factor(trees: Array, pattern: Pattern, num_panels: int, U: Array) -> bool:
     """
     for p in range(num_panels):
         n, start, width = trees[pattern.tree[p]]["num_v"], pattern.panel_start[p], pattern.panel_width[p]
-        if not (factor_six(start, width, U) if n == 6 else _factor_diagonal(n, start, width, U)):
-            return False
-        column = n
-        while n == 6 and column + 6 <= width:
-            divide_six_columns(start, width, column, U)
-            column += 6
-        if column < width:
-            _divide_columns(n, start, width, column, U)
+        if n == 6:
+            if not factor_six(start, width, U):
+                return False
+            column = 6
+            while column + 6 <= width:
+                divide_six_columns(start, width, column, U)
+                column += 6
+            if column < width:
+                _divide_columns(6, start, width, column, U)
+        else:
+            own = trees[pattern.tree[p]]["v_start"]
+            if not factor_along_ways(n, start, width, pattern.way[own : own + n], pattern.run[own : own + n], U):
+                return False
         for b in range(pattern.block_start[p], pattern.block_start[p + 1]):
             update_panel(trees, pattern, p, b, b, 0, 0, U)
-    return True
-
-
-@inlined
-def _factor_diagonal(n: int, start: int, width: int, U: Array) -> bool:
-    """U_pp of equation (1)."""
-    for i in range(n):
-        row = U[start + i * width : start + i * width + n]
-        for k in range(i):
-            above = U[start + k * width : start + k * width + n]
-            scale = above[i]
-            for j in range(i, n):
-                row[j] -= scale * above[j]
-        if not row[i] > 0.0:
-            return False
-        inverse = 1.0 / math.sqrt(row[i])
-        row[i] = inverse
-        for j in range(i + 1, n):
-            row[j] *= inverse
     return True
 
 
@@ -90,8 +76,9 @@ def _divide_columns(n: int, start: int, width: int, first: int, U: Array) -> Non
         for k in range(i):
             above = U[start + k * width + first : start + (k + 1) * width]
             scale = U[start + k * width + i]
-            for j in range(width - first):
-                row[j] -= scale * above[j]
+            if scale != 0.0:
+                for j in range(width - first):
+                    row[j] -= scale * above[j]
         inverse = U[start + i * width + i]
         for j in range(width - first):
             row[j] *= inverse
@@ -136,9 +123,10 @@ def _subtract_product(
         row = U[target + a * target_width : target + a * target_width + num_j]
         for k in range(num_p):
             scale = U[left + k * width + a]
-            source = U[right + k * width : right + k * width + num_j]
-            for j in range(num_j):
-                row[j] -= scale * source[j]
+            if scale != 0.0:
+                source = U[right + k * width : right + k * width + num_j]
+                for j in range(num_j):
+                    row[j] -= scale * source[j]
 
 
 @device
@@ -150,7 +138,8 @@ def solve(trees: Array, pattern: Pattern, num_panels: int, U: Array, x: Array) -
         if n == 6:
             _solve_lower(6, start, width, U, x[own : own + 6])
         else:
-            _solve_lower(n, start, width, U, x[own : own + n])
+            ways = pattern.way[own : own + n], pattern.run[own : own + n]
+            solve_upper_along_ways(n, start, width, *ways, U, x[own : own + n])
         subtract_from_others(trees, pattern, p, 0, U, x)
     for q in range(num_panels):
         p = num_panels - 1 - q
@@ -160,13 +149,12 @@ def solve(trees: Array, pattern: Pattern, num_panels: int, U: Array, x: Array) -
         if n == 6:
             _solve_upper(6, start, width, U, x[own : own + 6])
         else:
-            _solve_upper(n, start, width, U, x[own : own + n])
+            ways = pattern.way[own : own + n], pattern.run[own : own + n]
+            solve_lower_along_ways(n, start, width, *ways, U, x[own : own + n])
 
 
 @device
-def subtract_from_others(
-    trees: Array, pattern: Pattern, p: int, panels_from: int, panels: Array, x: Array
-) -> None:
+def subtract_from_others(trees: Array, pattern: Pattern, p: int, panels_from: int, panels: Array, x: Array) -> None:
     """x_j -= B^T x_p for the blocks B of panel p, of the panels that start where it is said."""
     start, width, tree = panels_from + pattern.panel_start[p], pattern.panel_width[p], trees[pattern.tree[p]]
     n, own = tree["num_v"], tree["v_start"]
@@ -176,9 +164,11 @@ def subtract_from_others(
         if n == 6 and m == 6:
             subtract_six_times(block, width, own, target, panels, x)
             continue
+        part = x[target : target + m]
         for i in range(n):
+            row, scale = panels[block + i * width : block + i * width + m], x[own + i]
             for j in range(m):
-                x[target + j] -= panels[block + i * width + j] * x[own + i]
+                part[j] -= row[j] * scale
 
 
 @device
@@ -192,19 +182,23 @@ def subtract_from_own(trees: Array, pattern: Pattern, p: int, panels: Array, x: 
         if n == 6 and m == 6:
             subtract_times_six(block, width, source, own, panels, x)
             continue
+        part = x[source : source + m]
         for i in range(n):
+            row, total = panels[block + i * width : block + i * width + m], x[own + i]
             for j in range(m):
-                x[own + i] -= panels[block + i * width + j] * x[source + j]
+                total -= row[j] * part[j]
+            x[own + i] = total
 
 
 @inlined
 def _solve_lower(n: int, start: int, width: int, U: Array, x: Array) -> None:
     """x = U_pp^-T x for a diagonal block."""
     for i in range(n):
-        row = U[start + i * width : start + i * width + n]
-        x[i] *= row[i]
-        for j in range(i + 1, n):
-            x[j] -= row[j] * x[i]
+        row, rest = U[start + i * width + i : start + i * width + n], x[i:n]
+        value = rest[0] * row[0]
+        for j in range(n - i):
+            rest[j] -= row[j] * value
+        rest[0] = value
 
 
 @inlined
@@ -212,8 +206,8 @@ def _solve_upper(n: int, start: int, width: int, U: Array, x: Array) -> None:
     """x = U_pp^-1 x for a diagonal block."""
     for k in range(n):
         i = n - 1 - k
-        row = U[start + i * width : start + i * width + n]
-        total = x[i]
-        for j in range(i + 1, n):
-            total -= row[j] * x[j]
-        x[i] = total * row[i]
+        row, rest = U[start + i * width + i : start + i * width + n], x[i:n]
+        total = rest[0]
+        for j in range(1, n - i):
+            total -= row[j] * rest[j]
+        rest[0] = total * row[0]

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from merganser.framework.native import kernel
-from merganser.multibody.contact.layout import Array
+from merganser.framework.native.hinted_types import Integers, Poses
+from merganser.multibody.kernels.layout import Positions
 
 __all__ = ["geometry_poses"]
 
 
 @kernel
 def geometry_poses(
-    mobods: Array,  # to which each geometry is fixed, shape [num_geometries]
-    X_BG: Array,  # shape [num_geometries, 4, 4]
-    position_in: Array,  # position records, shape [num_mobods]
-    X_WG_out: Array,  # shape [num_geometries, 4, 4]
+    mobods: Integers,  # to which each geometry is fixed, shape [num_geometries]
+    X_BG: Poses,  # shape [num_geometries, 4, 4]
+    position_in: Positions,  # position records, shape [num_mobods]
+    X_WG_out: Poses,  # shape [num_geometries, 4, 4]
 ) -> bool:
     """Computes the poses of geometries in the world; returns whether all are finite."""
     total = 0.0

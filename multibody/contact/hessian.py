@@ -1,8 +1,8 @@
 """The Hessian of an island, H = A + sum_c J_c^T G_c J_c, written into the panels of its factorization.
 
-Of a pair of trees only the block in the row of the one eliminated first is kept, and of diagonal blocks the part right
-of the diagonal is complete, which is what the factorization reads. Column i of a block of J gives row i of a block of
-H:
+Of a pair of trees only the block in the row of the one eliminated first is kept. Of diagonal blocks that part is
+complete which the factorization reads: of free bodies what is right of the diagonal, of others what is left of it.
+Column i of a block of J gives row i of a block of H:
 
     H_pq[i, :] += (G J_p[:, i])^T J_q                                                     (1)
 """
@@ -13,6 +13,7 @@ from merganser.framework.native import device, inlined
 from merganser.multibody.contact.factorization import find_column
 from merganser.multibody.contact.layout import CONTACT, Array, Problem
 from merganser.multibody.contact.ordering import Pattern
+from merganser.multibody.contact.products import Block, block_of, num_ends, tree_of
 from merganser.multibody.contact.six import add_contact_product_of_six
 from merganser.multibody.contact.work_arrays import HESSIAN_SIZE
 
@@ -34,13 +35,13 @@ def assemble_hessian(
     set_matrix(problem, num_panels, pattern, pattern.panel_start[num_panels], panels_out)
     for i in range(island_constraints.shape[0]):
         c = problem.constraints[island_constraints[i]]
-        p, jacobian_p, q, jacobian_q = find_trees(pattern, c)
+        p, J_p, q, J_q = find_trees(problem, pattern, c)
         if c["kind"] == CONTACT:
             G = hessian[HESSIAN_SIZE * c["row_start"] : HESSIAN_SIZE * (c["row_start"] + 3)]
             if not is_zero(G):
-                _add_contact(problem, pattern, G, p, jacobian_p, q, jacobian_q, panels_out)
+                _add_contact(pattern, G, p, J_p, q, J_q, panels_out)
             continue
-        add_rows(problem, pattern, c, hessian, p, jacobian_p, q, jacobian_q, -1, panels_out)
+        add_rows(pattern, c, hessian, p, J_p, q, J_q, -1, panels_out)
     if diagonal_scale != 1.0:
         for k in range(island_trees.shape[0]):
             for i in range(problem.trees[pattern.tree[k]]["num_v"]):
@@ -48,15 +49,15 @@ def assemble_hessian(
 
 
 @device
-def find_trees(pattern: Pattern, constraint: Array) -> tuple[int, int, int, int]:
-    """Positions p < q of the trees of a constraint, and where their Jacobians start; q = -1 if there is one tree."""
-    p, jacobian_p = pattern.position[constraint["tree_0"]], constraint["jacobian_0"]
-    if constraint["tree_1"] < 0:
-        return p, jacobian_p, -1, jacobian_p
-    q, jacobian_q = pattern.position[constraint["tree_1"]], constraint["jacobian_1"]
+def find_trees(problem: Problem, pattern: Pattern, constraint: Array) -> tuple[int, Block, int, Block]:
+    """Positions p < q of the trees of a constraint, and its blocks of J there; q = -1 if there is one tree."""
+    p, J_p = pattern.position[tree_of(constraint, 0)], block_of(problem.trees, problem.jacobian, constraint, 0)
+    if num_ends(constraint) == 1:
+        return p, J_p, -1, J_p
+    q, J_q = pattern.position[tree_of(constraint, 1)], block_of(problem.trees, problem.jacobian, constraint, 1)
     if q < p:
-        return q, jacobian_q, p, jacobian_p
-    return p, jacobian_p, q, jacobian_q
+        return q, J_q, p, J_p
+    return p, J_p, q, J_q
 
 
 @inlined
@@ -85,41 +86,36 @@ def set_matrix(problem: Problem, num_panels: int, pattern: Pattern, size: int, p
         tree = problem.trees[pattern.tree[p]]
         start, width, n = pattern.panel_start[p], pattern.panel_width[p], tree["num_v"]
         for i in range(n):
+            row = panels_out[start + i * width : start + i * width + n]
+            given = problem.matrix[tree["matrix_start"] + i * n : tree["matrix_start"] + (i + 1) * n]
             for j in range(n):
-                panels_out[start + i * width + j] = problem.matrix[tree["matrix_start"] + i * n + j]
+                row[j] = given[j]
 
 
 @inlined
-def _add_contact(
-    problem: Problem, pattern: Pattern, G: Array, p: int, jacobian_p: int, q: int, jacobian_q: int, panels: Array
-) -> None:
+def _add_contact(pattern: Pattern, G: Array, p: int, J_p: Block, q: int, J_q: Block, panels: Array) -> None:
     """Equation (1) for the three rows of a contact, and all blocks of positions p < q; q = -1 if there is one tree."""
-    n, start, width = problem.trees[pattern.tree[p]]["num_v"], pattern.panel_start[p], pattern.panel_width[p]
-    left = problem.jacobian[jacobian_p : jacobian_p + 3 * n]
-    _add_diagonal_block(G, left, n, start, width, panels)
+    start, width = pattern.panel_start[p], pattern.panel_width[p]
+    _add_diagonal_block(G, J_p, start, width, panels)
     if q >= 0:
-        m = problem.trees[pattern.tree[q]]["num_v"]
-        right = problem.jacobian[jacobian_q : jacobian_q + 3 * m]
-        _add_other_block(G, left, right, n, m, start + find_column(pattern, p, q), width, panels)
-        _add_diagonal_block(G, right, m, pattern.panel_start[q], pattern.panel_width[q], panels)
+        _add_other_block(G, J_p, J_q, start + find_column(pattern, p, q), width, panels)
+        _add_diagonal_block(G, J_q, pattern.panel_start[q], pattern.panel_width[q], panels)
 
 
 @device
-def _add_diagonal_block(G: Array, left: Array, n: int, start: int, width: int, panels: Array) -> None:
-    if n == 6:
-        add_contact_product_of_six(G, left, left, start, width, panels)
+def _add_diagonal_block(G: Array, block: Block, start: int, width: int, panels: Array) -> None:
+    if block.num_v == 6:
+        add_contact_product_of_six(G, block.J, block.J, start, width, panels)
     else:
-        add_product(G, (G[3], G[4]), (G[3], G[4]), left, left, n, n, True, start, width, panels)
+        add_product(G, (G[3], G[4]), (G[3], G[4]), block, block, True, start, width, panels)
 
 
 @device
-def _add_other_block(
-    G: Array, left: Array, right: Array, n: int, m: int, start: int, width: int, panels: Array
-) -> None:
-    if n == 6 and m == 6:
-        add_contact_product_of_six(G, left, right, start, width, panels)
+def _add_other_block(G: Array, left: Block, right: Block, start: int, width: int, panels: Array) -> None:
+    if left.num_v == 6 and right.num_v == 6:
+        add_contact_product_of_six(G, left.J, right.J, start, width, panels)
     else:
-        add_product(G, (G[3], G[4]), (G[3], G[4]), left, right, n, m, False, start, width, panels)
+        add_product(G, (G[3], G[4]), (G[3], G[4]), left, right, False, start, width, panels)
 
 
 @inlined
@@ -127,37 +123,40 @@ def add_product(
     G: Array,  # of a contact: G_11, G_12, G_22, two numbers that do not count here, G_nn
     column_n: tuple[float, float],  # G_1n and G_2n
     row_n: tuple[float, float],  # G_n1 and G_n2
-    left: Array,  # J_p, of n velocities
-    right: Array,  # J_q, of m velocities
-    n: int,
-    m: int,
-    is_upper: bool,  # whether only what is right of the diagonal is wanted
+    left: Block,  # J_p
+    right: Block,  # J_q
+    is_lower: bool,  # whether only what is left of the diagonal is wanted, and it
     start: int,  # where the block starts
     width: int,
     panels: Array,
 ) -> None:
     """J_p^T G J_q to a block."""
     G_11, G_12, G_22, G_nn = G[0], G[1], G[2], G[5]
+    n, m = left.num_v, right.num_v
     for i in range(n):
-        j_1, j_2, j_n = left[i], left[n + i], left[2 * n + i]
+        j_1, j_2, j_n = left.J[i], left.J[n + i], left.J[2 * n + i]
         g_1 = G_11 * j_1 + G_12 * j_2 + row_n[0] * j_n
         g_2 = G_12 * j_1 + G_22 * j_2 + row_n[1] * j_n
         g_n = column_n[0] * j_1 + column_n[1] * j_2 + G_nn * j_n
-        row = panels[start + i * width : start + i * width + m]
-        for j in range(i if is_upper else 0, m):
-            row[j] += g_1 * right[j] + g_2 * right[m + j] + g_n * right[2 * m + j]
+        if g_1 == 0.0 and g_2 == 0.0 and g_n == 0.0:
+            continue
+        size = i + 1 if is_lower else m
+        at = start + (left.column + i) * width + right.column
+        row = panels[at : at + size]
+        right_1, right_2, right_n = right.J[:size], right.J[m : m + size], right.J[2 * m : 2 * m + size]
+        for j in range(size):
+            row[j] += g_1 * right_1[j] + g_2 * right_2[j] + g_n * right_n[j]
 
 
 @device
 def add_rows(
-    problem: Problem,
     pattern: Pattern,
     constraint: Array,  # not a contact: its rows do not know of each other
     hessian: Array,  # G, shape [HESSIAN_SIZE num_rows]
     p: int,
-    jacobian_p: int,
+    J_p: Block,
     q: int,
-    jacobian_q: int,
+    J_q: Block,
     lower_from: int,  # where the panels of what is below the diagonal start; -1 if there are none
     panels: Array,
 ) -> None:
@@ -166,36 +165,35 @@ def add_rows(
         gain = hessian[HESSIAN_SIZE * (constraint["row_start"] + r)]
         if gain == 0.0:
             continue
-        _add_row(problem, pattern, gain, r, p, jacobian_p, p, jacobian_p, 0, panels)
+        _add_row(pattern, gain, r, p, J_p, p, J_p, 0, panels)
         if q >= 0:
-            _add_row(problem, pattern, gain, r, p, jacobian_p, q, jacobian_q, 0, panels)
+            _add_row(pattern, gain, r, p, J_p, q, J_q, 0, panels)
             if lower_from >= 0:
-                _add_row(problem, pattern, gain, r, p, jacobian_p, q, jacobian_q, lower_from, panels)
-            _add_row(problem, pattern, gain, r, q, jacobian_q, q, jacobian_q, 0, panels)
+                _add_row(pattern, gain, r, p, J_p, q, J_q, lower_from, panels)
+            _add_row(pattern, gain, r, q, J_q, q, J_q, 0, panels)
 
 
 @device
 def _add_row(
-    problem: Problem,
     pattern: Pattern,
     gain: float,
     r: int,
     p: int,
-    jacobian_p: int,
+    J_p: Block,
     q: int,
-    jacobian_q: int,
+    J_q: Block,
     panels_from: int,  # where the panels start
     panels: Array,
 ) -> None:
     """Equation (1) for one row and the block of positions p <= q."""
-    n, m = problem.trees[pattern.tree[p]]["num_v"], problem.trees[pattern.tree[q]]["num_v"]
+    n, m = J_p.num_v, J_q.num_v
     width, start = pattern.panel_width[p], panels_from + find_block(pattern, p, q)
-    left = problem.jacobian[jacobian_p + r * n : jacobian_p + (r + 1) * n]
-    right = problem.jacobian[jacobian_q + r * m : jacobian_q + (r + 1) * m]
+    left, right = J_p.J[r * n : (r + 1) * n], J_q.J[r * m : (r + 1) * m]
     for i in range(n):
         if left[i] == 0.0:
             continue
         scale = gain * left[i]
-        row = panels[start + i * width : start + i * width + m]
+        at = start + (J_p.column + i) * width + J_q.column
+        row = panels[at : at + m]
         for j in range(m):
             row[j] += scale * right[j]

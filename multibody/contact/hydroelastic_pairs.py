@@ -6,12 +6,13 @@ each gives way like a spring of which the pressure grows by g, the gradient of i
     g_M = n . grad e_M,   g_N = -n . grad e_N,   1 / g = 1 / g_M + 1 / g_N                                        (1)
     f(x) = A (p + g x):   f_0 = A p,   k = A g,   phi = -p / g                                                   (2)
 
-where a rigid body has no gradient, and 1 / g_M = 0. A face whose pressure does not grow along n on both sides is no
-pair of a discrete step.
+where a rigid body has no gradient, and 1 / g_M = 0. A face whose pressure does not grow along n on both sides has no
+such spring and is no pair of a discrete step. In continuous time forces are functions of the pressure alone, and all
+faces act.
 
 Where faces are triangles, a polygon with the corners P_i and the centroid C is taken as the triangles (P_i, P_i+1, C).
-In continuous time, where forces are functions of the pressure alone, a triangle has three points, each for a third of
-its area, with which quadratic functions are integrated exactly:
+In continuous time a triangle has three points, each for a third of its area, with which quadratic functions are
+integrated exactly:
 
     P_k = (4 V_k + V_l + V_m) / 6    for the vertices V_k, V_l, V_m                                               (3)
 
@@ -26,19 +27,24 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
 from merganser.framework.native import device, kernel
+from merganser.framework.native.hinted_types import FloatTable, Integers, IntegerTable, Poses
 from merganser.geometry.hydroelastic.face_columns import AREA, CENTROID, GRAD_M, GRAD_N, NORMAL, PRESSURE
-from merganser.multibody.contact.contact_pairs import combine_dissipation, combine_materials, set_surface_velocity
+from merganser.multibody.contact.contact_pairs import (
+    ContactPairs,
+    Materials,
+    combine_dissipation,
+    combine_materials,
+    set_surface_velocity,
+)
 from merganser.multibody.contact.layout import Array, Count
 from merganser.multibody.kernels.spatial import Vector3, add, cross, dot, scaled, set_vector, subtract, vector
 
-__all__ = ["CENTROIDS_OF_POLYGONS", "CENTROIDS_OF_TRIANGLES", "POINTS_OF_TRIANGLES", "make_hydroelastic_pairs"]
+__all__ = ["POLYGONS", "SPRINGS_OF_POLYGONS", "SPRINGS_OF_TRIANGLES", "TRIANGLES", "make_hydroelastic_pairs"]
 
-# At which points there are pairs.
-CENTROIDS_OF_POLYGONS, CENTROIDS_OF_TRIANGLES, POINTS_OF_TRIANGLES = range(3)
+# At which points there are pairs: of a discrete step at centroids, of faces that are springs; in continuous time at
+# the centroids of all polygons, or at three points of all triangles.
+SPRINGS_OF_POLYGONS, SPRINGS_OF_TRIANGLES, POLYGONS, TRIANGLES = range(4)
 
 _LEAST_AREA = 1e-14  # [m²], as in pydrake
 _LEAST_GRADIENT = 1e-14  # [Pa/m]
@@ -47,18 +53,18 @@ _LEAST_GRADIENT = 1e-14  # [Pa/m]
 @device
 def calc_make_hydroelastic_pairs(
     # Model:
-    materials: Array,  # of the geometries, of material_dtype; their stiffness is not looked at
-    tree_of_mobod: Array,  # -1 of what cannot move
+    materials: Materials,  # of the geometries, of material_dtype; their stiffness is not looked at
+    tree_of_mobod: Integers,  # -1 of what cannot move
     points: int,  # one of the above
     # In:
-    X_WG_in: Array,  # poses of the geometries, shape [n, 4, 4]
-    candidates_in: NDArray[np.int64],  # pairs of geometries M, N; shape [num_candidates, 2]
-    corners_in: Array,  # of each face positions in W and pressures, shape [num_faces, .., 4]
-    faces_in: Array,  # numbers of the faces, see geometry/hydroelastic/face_columns.py, shape [num_faces, ..]
-    owners_in: NDArray[np.int64],  # row of the pair, number of corners; shape [num_faces, ..]
+    X_WG_in: Poses,  # poses of the geometries, shape [n, 4, 4]
+    candidates_in: IntegerTable,  # pairs of geometries M, N; shape [num_candidates, 2]
+    corners_in: Poses,  # of each face positions in W and pressures, shape [num_faces, .., 4]
+    faces_in: FloatTable,  # numbers of the faces, see geometry/hydroelastic/face_columns.py, shape [num_faces, ..]
+    owners_in: IntegerTable,  # row of the pair, number of corners; shape [num_faces, ..]
     first: int,  # where the first pair stands
     # Out:
-    contact_pairs_out: Array,  # of contact_pair_dtype
+    contact_pairs_out: ContactPairs,  # of contact_pair_dtype
 ) -> Count:
     """Writes the contact pairs, A is M and B is N; returns how many there are, with those before the first one.
 
@@ -72,10 +78,10 @@ def calc_make_hydroelastic_pairs(
         if tree_of_mobod[M["mobod"]] < 0 and tree_of_mobod[N["mobod"]] < 0:
             continue
         g = _gradient(face, M["modulus"] == math.inf, N["modulus"] == math.inf)
-        if points != POINTS_OF_TRIANGLES and not g.real > 0.0:
+        if points in (SPRINGS_OF_POLYGONS, SPRINGS_OF_TRIANGLES) and not g.real > 0.0:
             continue
         begin = count
-        if points == CENTROIDS_OF_POLYGONS:
+        if points in (SPRINGS_OF_POLYGONS, POLYGONS):
             count = _add_point(vector(face[CENTROID:]), face[AREA], face[PRESSURE], face, g, count, contact_pairs_out)
         else:
             for k in range(owners_in[i, 1]):
@@ -96,7 +102,7 @@ def _add_triangle(P: Array, Q: Array, face: Array, g: float, points: int, count:
     p, q, c, n = vector(P), vector(Q), vector(face[CENTROID:]), vector(face[NORMAL:])
     area = 0.5 * dot(cross(subtract(q, p), subtract(c, p)), n)
     a, b, e = P[3], Q[3], face[PRESSURE]
-    if points == CENTROIDS_OF_TRIANGLES:
+    if points == SPRINGS_OF_TRIANGLES:
         return _add_point(scaled(1.0 / 3.0, add(add(p, q), c)), area, (a + b + e) / 3.0, face, g, count, pairs)
     for k in range(3):  # (3)
         v, pressure = (p, a) if k == 0 else (q, b) if k == 1 else (c, e)

@@ -14,7 +14,7 @@ trees                   records of tree_dtype: where the velocities and the bloc
 matrix                  the blocks of A one after the other, each [num_v, num_v] by rows
 constraints             records of constraint_dtype: kind, trees, rows, numbers of the law
 rows                    records of row_dtype, num_rows of one constraint after the other: g and b
-jacobian                blocks [num_rows, num_v of the tree], by rows, one or two for each constraint
+jacobian                blocks by rows, one or two for each constraint, at the velocities of its trees
 ======================= ======================================================================================
 
 Rows of a contact are [t1, t2, n]: velocities of body B relative to body A in a frame whose third axis n points from A
@@ -25,9 +25,12 @@ Units: SI; impulses are N s (N m s for angular rows).
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
+
+from merganser.framework.native.hinted_types import Floats, Integers
+from merganser.framework.native.records_of_arrays import ArrayOf, RecordOf
 
 __all__ = [
     "CONTACT",
@@ -44,8 +47,16 @@ __all__ = [
     "SINGULAR_MATRIX",
     "TAMSI",
     "Array",
+    "Constraints",
     "Count",
     "Problem",
+    "Rows",
+    "Settings",
+    "Solution",
+    "SolverWork",
+    "Statistics",
+    "StepProblem",
+    "Trees",
     "constraint_dtype",
     "result_dtype",
     "row_dtype",
@@ -92,6 +103,8 @@ constraint_dtype = np.dtype(
         ("num_rows", np.int64),
         ("jacobian_0", np.int64),  # where the block of tree_0 starts in `jacobian`
         ("jacobian_1", np.int64),
+        ("column_0", np.int64),  # which velocity of tree_0 has the first column of its block
+        ("num_columns_0", np.int64),  # and how many columns there are; the block of tree_1 has all
         ("stiffness", np.float64),  # [N/m, N m/rad]; of a drive Kp; inf is nearly rigid
         ("relaxation_time", np.float64),  # tau [s] of SAP contacts and holonomic constraints
         ("damping", np.float64),  # of Hunt and Crossley d [s/m]; of a drive Kd
@@ -114,7 +127,6 @@ row_dtype = np.dtype(
 
 settings_dtype = np.dtype(
     [
-        ("time_step", np.float64),  # h [s]
         ("approximation", np.int64),
         ("stiction_tolerance", np.float64),  # v_s [m/s], of all approximations but SAP
         ("sigma", np.float64),  # R_t = sigma w_t
@@ -136,6 +148,67 @@ result_dtype = np.dtype(
         ("blocks_needed", np.int64),  # blocks off the diagonal that it has
     ]
 )
+
+
+# What kernels take, by the hints of their parameters (framework/native/hinted_types.py).
+Trees = Annotated[Array, ArrayOf(tree_dtype)]
+Constraints = Annotated[Array, ArrayOf(constraint_dtype)]
+Rows = Annotated[Array, ArrayOf(row_dtype)]
+Settings = Annotated[Any, RecordOf(settings_dtype)]
+Statistics = Annotated[Any, RecordOf(result_dtype)]
+
+
+class StepProblem(NamedTuple):
+    """What the solver is told.
+
+    Attributes:
+        time_step: h [s].
+        settings: record of settings_dtype.
+        trees: shape [num_trees].
+        matrix: blocks of A.
+        is_locked: of each velocity, whether it keeps its value in v_star; shape [num_v].
+        v: before the step, where the search starts, shape [num_v].
+        v_star: without constraints.
+        constraints, rows, jacobian: see above.
+    """
+
+    time_step: float
+    settings: Settings
+    trees: Trees
+    matrix: Floats
+    is_locked: Integers
+    v: Floats
+    v_star: Floats
+    constraints: Constraints
+    rows: Rows
+    jacobian: Floats
+
+
+class SolverWork(NamedTuple):
+    """Room for the solver, see work_arrays.py.
+
+    Attributes:
+        block_capacity: for how many blocks off the diagonal there is room.
+        numbers, integers: the room.
+    """
+
+    block_capacity: int
+    numbers: Floats
+    integers: Integers
+
+
+class Solution(NamedTuple):
+    """What the solver finds.
+
+    Attributes:
+        v: velocities after the step, shape [num_v].
+        impulses: gamma, shape [num_rows].
+        statistics: record of result_dtype.
+    """
+
+    v: Floats
+    impulses: Floats
+    statistics: Statistics
 
 
 class Problem(NamedTuple):

@@ -29,7 +29,7 @@ from merganser.framework.native import device, inlined
 from merganser.multibody.contact.balance import bound_rounding, calc_momentum_left, measure_rounding
 from merganser.multibody.contact.factorization import factor, solve
 from merganser.multibody.contact.friction_directions import forget_directions, soften_hessians, turn_directions
-from merganser.multibody.contact.hessian import assemble_hessian
+from merganser.multibody.contact.hessian import assemble_hessian, set_matrix
 from merganser.multibody.contact.hunt_crossley import soften
 from merganser.multibody.contact.layout import (
     CONTACT,
@@ -37,6 +37,7 @@ from merganser.multibody.contact.layout import (
     NOT_A_NUMBER,
     NOT_CONVERGED,
     SAP,
+    SINGULAR_MATRIX,
     Array,
     Problem,
 )
@@ -50,6 +51,7 @@ from merganser.multibody.contact.products import (
     multiply_matrix,
 )
 from merganser.multibody.contact.regularization import LAW_SIZE
+from merganser.multibody.contact.ways import find_ways
 from merganser.multibody.contact.work_arrays import (
     HESSIAN_SIZE,
     IMPULSE,
@@ -144,8 +146,9 @@ def minimize_island(
     gamma_out: Array,  # shape [num_rows]
     result: Array,  # record of counts, added to
 ) -> int:
-    """Solves an island; returns CONVERGED, NOT_CONVERGED or NOT_A_NUMBER."""
+    """Solves an island; returns CONVERGED or NOT_CONVERGED, NOT_A_NUMBER or SINGULAR_MATRIX."""
     energy = start_island(problem, trees, v, v_star, work.velocities)
+    find_ways(problem, trees, constraints, pattern.way, pattern.run)
     budget, residual_before = problem.settings["max_iterations"], result["residual"]
     if approximation != SAP:
         budget = min(budget, _PATIENCE)
@@ -155,7 +158,7 @@ def minimize_island(
     if status != NOT_CONVERGED or approximation == SAP or budget < _PATIENCE:
         return status
     bound = 1.0
-    while status != NOT_A_NUMBER:
+    while status >= NOT_CONVERGED:
         greatest = _soften_contacts(problem, constraints, bound, work.law)
         budget, result["residual"] = problem.settings["max_iterations"], residual_before
         status = _minimize(
@@ -217,8 +220,9 @@ def _minimize(
         follows_directions = num_cut >= _MOST_CUT
         if follows_directions:
             soften_hessians(problem, approximation, constraints, work.law, work.velocity, gamma_out, work.hessian)
-        if not _calc_step(problem, trees, constraints, pattern, work):
-            return NOT_A_NUMBER
+        status = _calc_step(problem, trees, constraints, pattern, work)
+        if status != CONVERGED:
+            return status
         curvature = dot_over_trees(problem, trees, velocities[STEP], velocities[MOMENTUM_STEP])
         slope = dot_over_trees(problem, trees, velocities[STEP], velocities[MOMENTUM])
         slope -= dot_over_trees(problem, trees, velocities[STEP], velocities[MOMENTUM_STAR])
@@ -285,7 +289,7 @@ def _balance(
         for i in range(constraints.shape[0]):
             c = problem.constraints[constraints[i]]
             work.hessian[HESSIAN_SIZE * c["row_start"] : HESSIAN_SIZE * (c["row_start"] + c["num_rows"])] = 0.0
-        if _calc_step(problem, trees, constraints, pattern, work):
+        if _calc_step(problem, trees, constraints, pattern, work) == CONVERGED:
             take_step(problem, trees, constraints, 1.0, v, work)
         calc_momentum_left(problem, trees, constraints, gamma, v, v_star, work.velocities)
         residual, scale = _measure_momentum(problem, trees, work.velocities)
@@ -299,19 +303,27 @@ def calc_tolerance(problem: Problem, scale: float) -> float:
 
 
 @device
-def _calc_step(problem: Problem, trees: Array, constraints: Array, pattern: Pattern, work: Workspace) -> bool:
-    """Turns -grad l into dv, equation (1), and computes A dv and J dv; False if H is not positive definite."""
+def _calc_step(problem: Problem, trees: Array, constraints: Array, pattern: Pattern, work: Workspace) -> int:
+    """Turns -grad l into dv, equation (1), and computes A dv and J dv.
+
+    Returns:
+        CONVERGED; SINGULAR_MATRIX if A is not positive definite, or NOT_A_NUMBER if H alone is not.
+    """
     step, num_panels = work.velocities[STEP], trees.shape[0]
     shift = 0.0
     while True:
         assemble_hessian(problem, trees, constraints, pattern, 1.0 + shift, work.hessian, work.factor)
         if factor(problem.trees, pattern, num_panels, work.factor):
             break
+        if shift == 0.0:
+            set_matrix(problem, num_panels, pattern, pattern.panel_start[num_panels], work.factor)
+            if not factor(problem.trees, pattern, num_panels, work.factor):
+                return SINGULAR_MATRIX
         # Rounding, where stiffnesses and masses are 14 digits apart; a larger diagonal still gives a way down.
         shift = max(_LEAST_SHIFT, 100.0 * shift)
         if shift > 1.0:
-            return False
+            return NOT_A_NUMBER
     solve(problem.trees, pattern, num_panels, work.factor, step)
     multiply_matrix(problem, trees, step, work.velocities[MOMENTUM_STEP])
     multiply_jacobian(problem, constraints, step, work.velocity_step)
-    return True
+    return CONVERGED

@@ -33,6 +33,8 @@ class Pattern(NamedTuple):
     block_start: Array  # where the blocks of panel p start, shape [num_trees + 1]
     block_position: Array  # position of each block's tree, increasing in each row, shape [block capacity]
     block_column: Array  # where the block starts in its panel, shape [block capacity]
+    way: Array  # within a tree, see ways.py, shape [num_v]
+    run: Array  # shape [num_v]
 
 
 @device

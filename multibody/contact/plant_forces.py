@@ -11,6 +11,7 @@ from merganser.framework.native import device
 from merganser.multibody.contact.layout import Array
 from merganser.multibody.contact.plant_layout import APPROACH, POINT, SLIP, PlantTrees, ProblemArrays
 from merganser.multibody.contact.plant_problem import tangents_of
+from merganser.multibody.contact.products import add_row, block_of, num_ends, row_product
 from merganser.multibody.kernels.constraints.rows import add_force_of_row
 from merganser.multibody.kernels.spatial import (
     Vector3,
@@ -154,14 +155,8 @@ def velocity_of_point(position: Array, velocity: Array, mobod: int, p_WC: Vector
 def _row_velocity(constraint: Array, trees: Array, jacobian: Array, r: int, v: Array) -> float:
     """Row r of J v."""
     total = 0.0
-    for b in range(2):
-        tree = constraint["tree_0"] if b == 0 else constraint["tree_1"]
-        if tree < 0:
-            continue
-        n, v_start = trees[tree]["num_v"], trees[tree]["v_start"]
-        start = (constraint["jacobian_0"] if b == 0 else constraint["jacobian_1"]) + r * n
-        for k in range(n):
-            total += jacobian[start + k] * v[v_start + k]
+    for end in range(num_ends(constraint)):
+        total = row_product(block_of(trees, jacobian, constraint, end), r, v, total)
     return total
 
 
@@ -170,12 +165,7 @@ def _add_generalized(
     constraint: Array, trees: Array, jacobian: Array, gamma: Array, num_rows: int, time_step: float, tau: Array
 ) -> None:
     """tau += J^T gamma / h."""
-    for b in range(2):
-        tree = constraint["tree_0"] if b == 0 else constraint["tree_1"]
-        if tree < 0:
-            continue
-        start = constraint["jacobian_0"] if b == 0 else constraint["jacobian_1"]
-        n, v_start = trees[tree]["num_v"], trees[tree]["v_start"]
+    for end in range(num_ends(constraint)):
+        block = block_of(trees, jacobian, constraint, end)
         for r in range(num_rows):
-            for k in range(n):
-                tau[v_start + k] += jacobian[start + r * n + k] * gamma[r] / time_step
+            add_row(block, r, gamma[r] / time_step, tau)

@@ -6,10 +6,12 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from merganser.framework.native.records_of_arrays import FLOAT, INTEGER, ArrayOf
-from merganser.multibody.contact.layout import Array, constraint_dtype, row_dtype, tree_dtype
-from merganser.multibody.kernels.constraints import constraint_value_dtype
-from merganser.multibody.kernels.layout import topology_dtype
+from merganser.framework.native.hinted_types import Floats, Integers
+from merganser.framework.native.records_of_arrays import ArrayOf
+from merganser.multibody.contact.contact_pairs import ContactPairs
+from merganser.multibody.contact.layout import Array, Constraints, Rows, Trees
+from merganser.multibody.kernels.constraints import ConstraintRecords, ConstraintValues
+from merganser.multibody.kernels.layout import Topology
 
 __all__ = [
     "APPROACH",
@@ -17,9 +19,13 @@ __all__ = [
     "POINT",
     "SLIP",
     "ConstraintSources",
+    "Drives",
+    "Frictions",
+    "Limits",
     "PlantTrees",
     "ProblemArrays",
     "drive_dtype",
+    "friction_dtype",
     "limit_dtype",
 ]
 
@@ -32,9 +38,18 @@ NUM_FORCE_VALUES = 8
 limit_dtype = np.dtype(
     [
         ("q", np.int64),  # which position
-        ("v", np.int64),  # and its velocity
+        ("v", np.int64),  # and its velocity; of a ball the first of each
+        ("num_v", np.int64),  # 1, or 3 of a ball, of which the angle of the rotation has limits
         ("lower", np.float64),
         ("upper", np.float64),
+    ]
+)
+
+friction_dtype = np.dtype(
+    [
+        ("mobod", np.int64),  # whose joint has dry friction
+        ("place", np.int64),  # which of its velocities
+        ("v", np.int64),  # and which of all
     ]
 )
 
@@ -51,6 +66,10 @@ drive_dtype = np.dtype(
 )
 
 
+Limits = Annotated[Array, ArrayOf(limit_dtype)]
+Frictions = Annotated[Array, ArrayOf(friction_dtype)]
+Drives = Annotated[Array, ArrayOf(drive_dtype)]
+
 class PlantTrees(NamedTuple):
     """The bodies of a plant, and the trees of the contact problem.
 
@@ -61,10 +80,10 @@ class PlantTrees(NamedTuple):
         of_velocity: the tree of each velocity, shape [num_v].
     """
 
-    topology: Annotated[Array, ArrayOf(topology_dtype)]
-    trees: Annotated[Array, ArrayOf(tree_dtype)]
-    of_mobod: Annotated[Array, ArrayOf(INTEGER)]
-    of_velocity: Annotated[Array, ArrayOf(INTEGER)]
+    topology: Topology
+    trees: Trees
+    of_mobod: Integers
+    of_velocity: Integers
 
 
 class ConstraintSources(NamedTuple):
@@ -73,14 +92,16 @@ class ConstraintSources(NamedTuple):
     Attributes:
         contact_pairs: records of contact_pair_dtype.
         limits: of joints, records of limit_dtype.
+        frictions: dry friction of joints, records of friction_dtype.
         rows: of constraints between bodies and coordinates, see kernels/constraints/records.py.
         drives: records of drive_dtype.
     """
 
-    contact_pairs: Array
-    limits: Array
-    rows: Array
-    drives: Array
+    contact_pairs: ContactPairs
+    limits: Limits
+    frictions: Frictions
+    rows: ConstraintRecords
+    drives: Drives
 
 
 class ProblemArrays(NamedTuple):
@@ -90,12 +111,13 @@ class ProblemArrays(NamedTuple):
         constraints: records of constraint_dtype.
         rows: records of row_dtype.
         jacobian: blocks of J.
-        counts: numbers of constraints, rows, numbers of the Jacobian, contacts, and of these and limits; shape [5].
+        counts: numbers of constraints, rows, numbers of the Jacobian, contacts, and of these with limits and friction
+            of joints; shape [5].
         values: of each of the ConstraintSources.rows, records of constraint_value_dtype.
     """
 
-    constraints: Annotated[Array, ArrayOf(constraint_dtype)]
-    rows: Annotated[Array, ArrayOf(row_dtype)]
-    jacobian: Annotated[Array, ArrayOf(FLOAT)]
-    counts: Annotated[Array, ArrayOf(INTEGER)]
-    values: Annotated[Array, ArrayOf(constraint_value_dtype())]
+    constraints: Constraints
+    rows: Rows
+    jacobian: Floats
+    counts: Integers
+    values: ConstraintValues

@@ -9,8 +9,8 @@ has
 so that a row of a Jacobian takes a walk from B to the world. Contacts come as pairs, with place, normal and law
 (contact_pairs.py).
 
-A joint limit takes part if the joint comes within twice the way that it can go in the step at the greater of its speeds
-before it and without constraints.
+A joint limit (joint_limits.py) takes part if the joint comes within twice the way that it can go in the step at the
+greater of its speeds before it and without constraints.
 
 Sources: R. Featherstone (2008), section 6.2, for A; A. Castro, F. Permenter, X. Han (2022) for limits and constraints.
 """
@@ -22,11 +22,14 @@ import math
 import numpy as np
 
 from merganser.framework.native import device, kernel
+from merganser.framework.native.hinted_types import Floats, FloatTable, Integers
 from merganser.framework.native.views import as_matrix
+from merganser.multibody.contact.joint_limits import limited_position
 from merganser.multibody.contact.layout import CONTACT, DRIVE, HOLONOMIC, Array
-from merganser.multibody.contact.plant_layout import ConstraintSources, PlantTrees, ProblemArrays
-from merganser.multibody.kernels.constraints.rows import fill_row, write_row
+from merganser.multibody.contact.plant_layout import ConstraintSources, Limits, PlantTrees, ProblemArrays
+from merganser.multibody.kernels.constraints.rows import fill_more, fill_row, write_row
 from merganser.multibody.kernels.drives import GAIN
+from merganser.multibody.kernels.layout import Scratch
 from merganser.multibody.kernels.mass_matrix import add_composite, fill_rows, start_composite
 from merganser.multibody.kernels.spatial import (
     Vector3,
@@ -50,7 +53,10 @@ __all__ = [
 
 LIMIT_STIFFNESS = 1e12
 LIMIT_WINDOW = 2.0
-_NEAR_RIGID = 0.1  # beta of all constraints but contacts
+_NEAR_RIGID = 0.1  # beta of all constraints but contacts and dry friction
+# beta of dry friction: a joint that sticks gives way by beta^2 / (4 pi^2), 2.5 millionths, of the velocity that its
+# load would give it in a step.
+_STICTION = 0.01
 
 
 # ---------------------------------------------------------------------- masses
@@ -93,9 +99,7 @@ def _add_to_diagonal(node: Array, fixed: Array, time_step: float, tree: Array, m
     n = tree["num_v"]
     for k in range(node["num_v"]):
         at = tree["matrix_start"] + (n + 1) * (node["v_start"] - tree["v_start"] + k)
-        matrix[at] += time_step * fixed["damping"][k]
-        if node["num_v"] == 1:
-            matrix[at] += fixed["reflected_inertia"]
+        matrix[at] += time_step * fixed["damping"][k] + fixed["reflected_inertia"]
 
 
 # ---------------------------------------------------------------------- Jacobians
@@ -137,6 +141,7 @@ def _open(
     constraint["tree_0"], constraint["tree_1"] = first, second
     constraint["row_start"], constraint["num_rows"] = row_start, num_rows
     constraint["jacobian_0"], constraint["jacobian_1"] = place, place
+    constraint["column_0"], constraint["num_columns_0"] = 0, trees[first]["num_v"]
     place += num_rows * trees[first]["num_v"]
     if second >= 0:
         constraint["jacobian_1"] = place
@@ -144,6 +149,17 @@ def _open(
     for k in range(constraint["jacobian_0"], place):
         jacobian[k] = 0.0
     return place
+
+
+@device
+def _open_row(constraint: Array, plant: PlantTrees, v: int, num_v: int, row: int, place: int) -> int:
+    """Makes room for a row of some velocities of one tree, which its user fills; returns where the next begins."""
+    tree = plant.of_velocity[v]
+    constraint["tree_0"], constraint["tree_1"] = tree, -1
+    constraint["row_start"], constraint["num_rows"] = row, 1
+    constraint["jacobian_0"], constraint["jacobian_1"] = place, place
+    constraint["column_0"], constraint["num_columns_0"] = v - plant.trees[tree]["v_start"], num_v
+    return place + num_v
 
 
 @device
@@ -170,13 +186,24 @@ def tangents_of(n: Vector3) -> tuple[Vector3, Vector3]:
 @device
 def _near_limits(limit: Array, time_step: float, q: Array, v: Array, v_star: Array) -> tuple[bool, bool]:
     """Whether a joint may come to its lower limit, and to its upper one."""
-    way = LIMIT_WINDOW * time_step * max(abs(v[limit["v"]].real), abs(v_star[limit["v"]].real))
-    position = q[limit["q"]].real
+    way = LIMIT_WINDOW * time_step * max(_speed(limit, v), _speed(limit, v_star))
+    position = limited_position(limit, q)[0].real
     return position - way < limit["lower"], position + way > limit["upper"]
 
 
+@device
+def _speed(limit: Array, v: Array) -> float:
+    """The speed of a joint; of a ball that of its rotation, whatever the axis."""
+    if limit["num_v"] == 1:
+        return abs(v[limit["v"]].real)
+    square = 0.0
+    for k in range(limit["v"], limit["v"] + limit["num_v"]):
+        square += v[k].real * v[k].real
+    return math.sqrt(square)
+
+
 @kernel
-def find_limits(limits: Array, time_step: float, q_in: Array, v_in: Array, v_star_in: Array) -> int:
+def find_limits(limits: Limits, time_step: float, q_in: Floats, v_in: Floats, v_star_in: Floats) -> int:
     """The number of joint limits that take part in a step."""
     count = 0
     for i in range(limits.shape[0]):
@@ -186,7 +213,7 @@ def find_limits(limits: Array, time_step: float, q_in: Array, v_in: Array, v_sta
 
 
 @kernel
-def are_resolved(mobods: Array, time_step: float, drive_values_in: Array, scratch_in: Array) -> bool:
+def are_resolved(mobods: Integers, time_step: float, drive_values_in: FloatTable, scratch_in: Scratch) -> bool:
     """Whether regularization.py is sure to leave the gains of all PD controllers as they are.
 
     It does, by its equations (3) and (4), if h K <= 4 pi^2 / beta^2 A_ii. The hinge inertia that forward dynamics have
@@ -210,8 +237,9 @@ def are_resolved(mobods: Array, time_step: float, drive_values_in: Array, scratc
 def calc_contact_problem(
     # Model:
     plant: PlantTrees,
-    settings: Array,  # record of settings_dtype
+    h: float,  # time step [s]
     beta: float,  # near-rigid threshold of contacts
+    parameters: Array,
     # In:
     sources: ConstraintSources,
     q_in: Array,
@@ -221,10 +249,8 @@ def calc_contact_problem(
     # Out:
     problem_out: ProblemArrays,  # large enough for everything
 ) -> None:
-    """Writes the constraints: contacts, joint limits, those between bodies and coordinates, then drives."""
-    trees, tree_of_velocity, h = plant.trees, plant.of_velocity, settings["time_step"]
-    limits, drives = sources.limits, sources.drives
-    constraints, rows, jacobian, counts, _ = problem_out
+    """Writes the constraints: contacts, limits and friction of joints, those between bodies and coordinates, drives."""
+    limits, drives, counts = sources.limits, sources.drives, problem_out.counts
     c, row, place = 0, 0, 0
     for i in range(sources.contact_pairs.shape[0]):
         place = _add_contact(sources.contact_pairs[i], plant, beta, position_in, c, row, place, problem_out)
@@ -233,22 +259,24 @@ def calc_contact_problem(
     for i in range(limits.shape[0]):
         limit = limits[i]
         lower, upper = _near_limits(limit, h, q_in, v_in, v_star_in)
-        q = q_in[limit["q"]]
         if lower:
-            place = _add_limit(limit, 1.0, q - limit["lower"], h, c, row, place, trees, tree_of_velocity,
-                               constraints, rows, jacobian)  # fmt: skip
+            place = _add_limit(limit, 1.0, q_in, h, c, row, place, plant, problem_out)
             c, row = c + 1, row + 1
         if upper:
-            place = _add_limit(limit, -1.0, limit["upper"] - q, h, c, row, place, trees, tree_of_velocity,
-                               constraints, rows, jacobian)  # fmt: skip
+            place = _add_limit(limit, -1.0, q_in, h, c, row, place, plant, problem_out)
             c, row = c + 1, row + 1
+    for i in range(sources.frictions.shape[0]):
+        friction = sources.frictions[i]
+        most = parameters[friction["mobod"]]["friction"][friction["place"]]
+        place = _add_friction(friction["v"], h * most, plant, c, row, place, problem_out)
+        c, row = c + 1, row + 1
     counts[4] = c
     i = 0
     while i < sources.rows.shape[0]:
         place = _add_rows(sources.rows, i, plant, h, q_in, position_in, c, row, place, problem_out)
         i, row, c = i + sources.rows[i]["num_rows"], row + sources.rows[i]["num_rows"], c + 1
     for i in range(drives.shape[0]):
-        place = _add_drive(drives[i], trees, tree_of_velocity, row, place, constraints[c], rows, jacobian)
+        place = _add_drive(drives[i], plant, c, row, place, problem_out)
         c, row = c + 1, row + 1
     counts[0], counts[1], counts[2] = c, row, place
 
@@ -293,29 +321,42 @@ def _set_holonomic(record: Array, stiffness: float, relaxation_time: float, lowe
 
 @device
 def _add_limit(
-    limit: Array, sign: float, buffers: float, h: float, c: int, row: int, place: int, trees: Array,
-    tree_of_velocity: Array, constraints: Array, rows: Array, jacobian: Array,
+    limit: Array, sign: float, q: Array, h: float, c: int, row: int, place: int, plant: PlantTrees,
+    problem: ProblemArrays,
 ) -> int:  # fmt: skip
-    record, tree = constraints[c], tree_of_velocity[limit["v"]]
-    place = _open(record, trees, tree, -1, row, 1, place, jacobian)
+    """Writes constraint c: the lower limit of a joint for the sign 1, or the upper one for -1."""
+    record, start = problem.constraints[c], place
+    place = _open_row(record, plant, limit["v"], limit["num_v"], row, place)
     _set_holonomic(record, LIMIT_STIFFNESS, h, 0.0, math.inf)
-    jacobian[record["jacobian_0"] + limit["v"] - trees[tree]["v_start"]] = sign
-    rows[row]["g"], rows[row]["bias"] = buffers, 0.0
+    position, slopes = limited_position(limit, q)
+    for k in range(limit["num_v"]):
+        problem.jacobian[start + k] = sign * slopes[k]
+    distance = position - limit["lower"] if sign > 0.0 else limit["upper"] - position
+    problem.rows[row]["g"], problem.rows[row]["bias"] = distance, 0.0
     return place
 
 
 @device
-def _add_drive(
-    drive: Array, trees: Array, tree_of_velocity: Array, row: int, place: int, record: Array, rows: Array,
-    jacobian: Array,
-) -> int:  # fmt: skip
-    tree = tree_of_velocity[drive["v"]]
-    place = _open(record, trees, tree, -1, row, 1, place, jacobian)
+def _add_friction(v: int, most: float, plant: PlantTrees, c: int, row: int, place: int, problem: ProblemArrays) -> int:
+    """Writes constraint c: dry friction, a stiff damper whose impulse has a bound."""
+    record = problem.constraints[c]
+    problem.jacobian[place] = 1.0
+    place = _open_row(record, plant, v, 1, row, place)
+    _set_holonomic(record, math.inf, 0.0, -most, most)
+    record["beta"] = _STICTION
+    problem.rows[row]["g"], problem.rows[row]["bias"] = 0.0, 0.0
+    return place
+
+
+@device
+def _add_drive(drive: Array, plant: PlantTrees, c: int, row: int, place: int, problem: ProblemArrays) -> int:
+    record = problem.constraints[c]
+    problem.jacobian[place] = 1.0
+    place = _open_row(record, plant, drive["v"], 1, row, place)
     _set_holonomic(record, drive["p"], 0.0, -drive["limit"], drive["limit"])
     record["kind"], record["damping"] = DRIVE, drive["d"]
     record["velocity_target"], record["feedforward"] = drive["v_desired"], drive["feedforward"]
-    jacobian[record["jacobian_0"] + drive["v"] - trees[tree]["v_start"]] = 1.0
-    rows[row]["g"], rows[row]["bias"] = drive["error"], 0.0
+    problem.rows[row]["g"], problem.rows[row]["bias"] = drive["error"], 0.0
     return place
 
 
@@ -340,6 +381,9 @@ def _add_rows(
         write_row(rows[first + r], q, position, value)
         start_0, start_1 = _velocity_start(record, trees, tree_0, r), _velocity_start(record, trees, tree_1, r)
         is_kept = fill_row(plant.topology, rows[first + r], position, value, start_0, start_1, jacobian)
+        for k in range(given["num_more"]):
+            start = _velocity_start(record, trees, plant.of_velocity[given["more_v"][k]], r)
+            fill_more(rows[first + r], value, k, start, jacobian)
         problem.rows[row + r]["g"], problem.rows[row + r]["bias"] = 0.0, 0.0
         if is_kept != 0:
             problem.rows[row + r]["g"] = value["error"]

@@ -8,11 +8,13 @@ calc_forces    the forces that led there, for whoever looks at the step
 from __future__ import annotations
 
 from merganser.framework.native import kernel
+from merganser.framework.native.hinted_types import Floats, FloatTable, Integers
 from merganser.multibody.contact.layout import Array
 from merganser.multibody.contact.plant_forces import calc_contact_forces, calc_next_state
 from merganser.multibody.contact.plant_layout import ConstraintSources, PlantTrees, ProblemArrays
 from merganser.multibody.contact.plant_problem import calc_contact_problem, calc_tree_matrices
 from merganser.multibody.kernels.drives import ERROR, FEEDFORWARD, VELOCITY_TARGET
+from merganser.multibody.kernels.layout import Parameters, Positions, Scratch, Topology
 
 __all__ = ["calc_forces", "end_step", "start_step"]
 
@@ -21,21 +23,21 @@ __all__ = ["calc_forces", "end_step", "start_step"]
 def start_step(
     # Model:
     plant: PlantTrees,
-    parameters: Array,
-    settings: Array,  # record of settings_dtype
+    parameters: Parameters,
+    time_step: float,  # h [s]
     beta: float,  # near-rigid threshold of contacts
     # In:
     sources: ConstraintSources,  # its drives are told what to do here
-    drive_values_in: Array,  # see kernels/drives.py
-    q_in: Array,
-    v_in: Array,
-    x_star_in: Array,  # state after the step without constraints
-    position_in: Array,
+    drive_values_in: FloatTable,  # see kernels/drives.py
+    q_in: Floats,
+    v_in: Floats,
+    x_star_in: Floats,  # state after the step without constraints
+    position_in: Positions,
     # Work:
-    scratch_work: Array,
+    scratch_work: Scratch,
     # Out: see calc_tree_matrices() and calc_contact_problem()
-    matrix_out: Array,
-    is_locked_out: Array,
+    matrix_out: Floats,
+    is_locked_out: Integers,
     problem_out: ProblemArrays,
 ) -> None:
     """Computes A, and writes the constraints."""
@@ -44,26 +46,26 @@ def start_step(
         drive["error"], drive["v_desired"] = -values[ERROR], values[VELOCITY_TARGET]
         drive["feedforward"] = values[FEEDFORWARD]
     calc_tree_matrices(
-        plant.topology, parameters, plant.trees, plant.of_mobod, settings["time_step"], position_in, scratch_work,
+        plant.topology, parameters, plant.trees, plant.of_mobod, time_step, position_in, scratch_work,
         matrix_out, is_locked_out,
     )  # fmt: skip
     v_star = x_star_in[q_in.shape[0] :]
-    calc_contact_problem(plant, settings, beta, sources, q_in, v_in, v_star, position_in, problem_out)
+    calc_contact_problem(plant, time_step, beta, parameters, sources, q_in, v_in, v_star, position_in, problem_out)
 
 
 @kernel
 def end_step(
     # Model:
-    topology: Array,
+    topology: Topology,
     time_step: float,
     # In:
-    q_in: Array,
-    v_next_in: Array,
-    impulses_in: Array,  # those of PD controllers come last
-    controlled: Array,  # the actuator of each controller
+    q_in: Floats,
+    v_next_in: Floats,
+    impulses_in: Floats,  # those of PD controllers come last
+    controlled: Integers,  # the actuator of each controller
     # Out:
-    x_next_out: Array,  # [q+; v+]
-    u_io: Array,  # efforts of all actuators
+    x_next_out: Floats,  # [q+; v+]
+    u_io: Floats,  # efforts of all actuators
 ) -> None:
     """Computes the next state, and the efforts of controllers."""
     calc_next_state(topology, time_step, q_in, v_next_in, x_next_out)

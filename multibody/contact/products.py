@@ -1,18 +1,30 @@
-"""Products with the blocks of A and J, of the trees and constraints of one island."""
+"""Products with the blocks of A and J, of the trees and constraints of one island.
+
+Where the columns of J are is known here alone, and to plant_problem.py, which writes them: others ask for a block.
+"""
 
 from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 from merganser.framework.native import device, inlined
 from merganser.multibody.contact.layout import Array, Problem
 from merganser.multibody.contact.six import add_three_rows_of_six, three_rows_times_six
 
 __all__ = [
+    "Block",
     "add_row",
+    "block_of",
+    "copy_columns",
     "dot_over_trees",
+    "has_column",
     "multiply_jacobian",
     "multiply_jacobian_transpose",
     "multiply_matrix",
+    "multiply_rows",
+    "num_ends",
     "row_product",
+    "tree_of",
 ]
 
 
@@ -24,11 +36,46 @@ def multiply_matrix(problem: Problem, trees: Array, x: Array, out: Array) -> Non
         n = tree["num_v"]
         part, result = x[tree["v_start"] : tree["v_start"] + n], out[tree["v_start"] : tree["v_start"] + n]
         for r in range(n):
-            row = problem.matrix[tree["matrix_start"] + r * n : tree["matrix_start"] + (r + 1) * n]
-            total = 0.0
-            for k in range(n):
-                total += row[k] * part[k]
-            result[r] = total
+            result[r] = 0.0
+        for k in range(n):  # A is symmetric: its row k is what velocity k adds, by operations that wait for no sum
+            row, value = problem.matrix[tree["matrix_start"] + k * n : tree["matrix_start"] + (k + 1) * n], part[k]
+            for r in range(n):
+                result[r] += row[r] * value
+
+
+# ---------------------------------------------------------------------- columns of J
+
+
+class Block(NamedTuple):
+    """The rows of a constraint at the velocities of one of its trees."""
+
+    J: Array  # by rows, shape [num_rows num_v]
+    num_v: int  # its columns: velocities of the tree that follow each other; of contacts all
+    first: int  # the first of them
+    column: int  # the same, counted within the tree
+
+
+@inlined
+def num_ends(constraint: Array) -> int:
+    """How many trees a constraint has."""
+    return 2 if constraint["tree_1"] >= 0 else 1
+
+
+@inlined
+def tree_of(constraint: Array, end: int) -> int:
+    """Tree 0 or 1 of a constraint."""
+    t: int = constraint["tree_0"] if end == 0 else constraint["tree_1"]
+    return t
+
+
+@inlined
+def block_of(trees: Array, jacobian: Array, constraint: Array, end: int) -> Block:
+    """The block of J of one end of a constraint, as a view."""
+    tree = trees[tree_of(constraint, end)]
+    start, column, n = constraint["jacobian_0"], constraint["column_0"], constraint["num_columns_0"]
+    if end == 1:
+        start, column, n = constraint["jacobian_1"], 0, tree["num_v"]
+    return Block(jacobian[start : start + constraint["num_rows"] * n], n, tree["v_start"] + column, column)
 
 
 @device
@@ -38,44 +85,57 @@ def multiply_jacobian(problem: Problem, constraints: Array, x: Array, out: Array
         c = problem.constraints[constraints[i]]
         if c["num_rows"] == 3:
             row = c["row_start"]
-            w_0, w_1, w_2 = _three_products(problem, c["tree_0"], c["jacobian_0"], x)
-            if c["tree_1"] >= 0:
-                u_0, u_1, u_2 = _three_products(problem, c["tree_1"], c["jacobian_1"], x)
+            w_0, w_1, w_2 = _three_products(block_of(problem.trees, problem.jacobian, c, 0), x)
+            if num_ends(c) == 2:
+                u_0, u_1, u_2 = _three_products(block_of(problem.trees, problem.jacobian, c, 1), x)
                 w_0, w_1, w_2 = w_0 + u_0, w_1 + u_1, w_2 + u_2
             out[row], out[row + 1], out[row + 2] = w_0, w_1, w_2
             continue
-        for r in range(c["num_rows"]):
-            out[c["row_start"] + r] = row_product(problem, c["tree_0"], c["jacobian_0"], r, x)
-            if c["tree_1"] >= 0:
-                out[c["row_start"] + r] += row_product(problem, c["tree_1"], c["jacobian_1"], r, x)
+        multiply_rows(problem, c, x, out)
+
+
+@device
+def multiply_rows(problem: Problem, constraint: Array, x: Array, out: Array) -> None:
+    """out = J x, for the rows of one constraint, one after the other."""
+    for r in range(constraint["num_rows"]):
+        at = constraint["row_start"] + r
+        out[at] = row_product(block_of(problem.trees, problem.jacobian, constraint, 0), r, x, 0.0)
+        if num_ends(constraint) == 2:
+            out[at] += row_product(block_of(problem.trees, problem.jacobian, constraint, 1), r, x, 0.0)
 
 
 @inlined
-def _three_products(problem: Problem, t: int, start: int, x: Array) -> tuple[float, float, float]:
+def _three_products(block: Block, x: Array) -> tuple[float, float, float]:
     """What contacts have: three rows of a block of J, times x."""
-    tree = problem.trees[t]
-    n, at = tree["num_v"], tree["v_start"]
+    J, n, at, _ = block
     if n == 6:
-        return three_rows_times_six(start, at, problem.jacobian, x)
+        return three_rows_times_six(0, at, J, x)
     w_0, w_1, w_2 = 0.0, 0.0, 0.0
+    row_0, row_1, row_2, part = J[:n], J[n : 2 * n], J[2 * n : 3 * n], x[at : at + n]
     for k in range(n):
-        w_0 += problem.jacobian[start + k] * x[at + k]
-        w_1 += problem.jacobian[start + n + k] * x[at + k]
-        w_2 += problem.jacobian[start + 2 * n + k] * x[at + k]
+        w_0 += row_0[k] * part[k]
+        w_1 += row_1[k] * part[k]
+        w_2 += row_2[k] * part[k]
     return w_0, w_1, w_2
 
 
 @device
-def row_product(problem: Problem, t: int, jacobian_start: int, row: int, x: Array) -> float:
-    """Product of one row of a block of J with x."""
-    tree = problem.trees[t]
-    n = tree["num_v"]
-    block = problem.jacobian[jacobian_start + row * n : jacobian_start + (row + 1) * n]
-    part = x[tree["v_start"] : tree["v_start"] + n]
-    total = 0.0
-    for k in range(n):
-        total += block[k] * part[k]
+def row_product(block: Block, r: int, x: Array, total: Any) -> Any:
+    """Adds to a number the product of one row of a block of J with x."""
+    row, part = block.J[r * block.num_v : (r + 1) * block.num_v], x[block.first : block.first + block.num_v]
+    for k in range(block.num_v):
+        total += row[k] * part[k]
     return total
+
+
+@device
+def has_column(block: Block, k: int) -> bool:
+    """Whether a block of J has anything in a column."""
+    at, is_there = k, False
+    while at < block.J.shape[0]:
+        is_there = is_there or block.J[at] != 0.0
+        at += block.num_v
+    return is_there
 
 
 @device
@@ -90,42 +150,44 @@ def multiply_jacobian_transpose(problem: Problem, trees: Array, constraints: Arr
         if c["num_rows"] == 3:
             gamma = y[c["row_start"] : c["row_start"] + 3]
             if gamma[0] != 0.0 or gamma[1] != 0.0 or gamma[2] != 0.0:
-                _add_three_rows(problem, c["tree_0"], c["jacobian_0"], gamma, out)
-                if c["tree_1"] >= 0:
-                    _add_three_rows(problem, c["tree_1"], c["jacobian_1"], gamma, out)
+                for end in range(num_ends(c)):
+                    _add_three_rows(block_of(problem.trees, problem.jacobian, c, end), gamma, out)
             continue
         for r in range(c["num_rows"]):
             value = y[c["row_start"] + r]
             if value != 0.0:
-                add_row(problem, c["tree_0"], c["jacobian_0"], r, value, out)
-                if c["tree_1"] >= 0:
-                    add_row(problem, c["tree_1"], c["jacobian_1"], r, value, out)
+                for end in range(num_ends(c)):
+                    add_row(block_of(problem.trees, problem.jacobian, c, end), r, value, out)
 
 
 @inlined
-def _add_three_rows(problem: Problem, t: int, jacobian_start: int, gamma: Array, out: Array) -> None:
+def _add_three_rows(block: Block, gamma: Array, out: Array) -> None:
     """What contacts have: half the time of three single rows."""
-    tree = problem.trees[t]
-    n = tree["num_v"]
+    J, n, at, _ = block
     if n == 6:
-        add_three_rows_of_six(jacobian_start, tree["v_start"], gamma[0], gamma[1], gamma[2], problem.jacobian, out)
+        add_three_rows_of_six(0, at, gamma[0], gamma[1], gamma[2], J, out)
         return
-    block = problem.jacobian[jacobian_start : jacobian_start + 3 * n]
-    part = out[tree["v_start"] : tree["v_start"] + n]
+    row_0, row_1, row_2, part = J[:n], J[n : 2 * n], J[2 * n : 3 * n], out[at : at + n]
     y_0, y_1, y_2 = gamma[0], gamma[1], gamma[2]
     for k in range(n):
-        part[k] += y_0 * block[k] + y_1 * block[n + k] + y_2 * block[2 * n + k]
+        part[k] += y_0 * row_0[k] + y_1 * row_1[k] + y_2 * row_2[k]
 
 
 @device
-def add_row(problem: Problem, t: int, jacobian_start: int, row: int, value: float, out: Array) -> None:
+def add_row(block: Block, r: int, value: Any, out: Array) -> None:
     """out += value times one row of a block of J."""
-    tree = problem.trees[t]
-    n = tree["num_v"]
-    block = problem.jacobian[jacobian_start + row * n : jacobian_start + (row + 1) * n]
-    part = out[tree["v_start"] : tree["v_start"] + n]
-    for k in range(n):
-        part[k] += value * block[k]
+    row, part = block.J[r * block.num_v : (r + 1) * block.num_v], out[block.first : block.first + block.num_v]
+    for k in range(block.num_v):
+        part[k] += value * row[k]
+
+
+@device
+def copy_columns(block: Block, is_left_out: Array, out: Block) -> None:
+    """Copies a block of J, with zeros in the columns of velocities that are left out; is_left_out: shape [num_v]."""
+    n = block.num_v
+    for r in range(block.J.shape[0] // n):
+        for k in range(n):
+            out.J[r * n + k] = block.J[r * n + k] if is_left_out[block.first + k] == 0 else 0.0
 
 
 @device

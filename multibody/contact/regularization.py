@@ -31,6 +31,7 @@ Source: Castro et al. (2022), sections IV and V (1) to (4); Castro et al. (2023)
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -40,35 +41,24 @@ from merganser.multibody.contact.bounded import GAIN, LOWER, OFFSET, UPPER
 from merganser.multibody.contact.friction_cone import set_cone_law
 from merganser.multibody.contact.hunt_crossley import set_hunt_crossley_law
 from merganser.multibody.contact.layout import CONTACT, DRIVE, SAP, TAMSI, Array, Problem
-from merganser.multibody.contact.products import row_product
+from merganser.multibody.contact.products import block_of, num_ends, row_product, tree_of
 
-__all__ = ["LAW_SIZE", "calc_compliance", "calc_laws", "factor_trees"]
+__all__ = ["LAW_SIZE", "calc_compliance", "calc_laws", "has_masses"]
 
 LAW_SIZE = 4  # numbers of a law for each row
 _LEAST_ARM = 1e-12  # of an entry of J: [m], or the cosine of an angle
 
 
 @device
-def factor_trees(problem: Problem, L_out: Array) -> bool:
-    """Cholesky factors L_t of the blocks of A, laid out as `matrix`.
-
-    Returns:
-        Whether all blocks are positive definite.
-    """
+def has_masses(problem: Problem) -> bool:
+    """Whether all numbers on the diagonal of A are positive, and finite, as those of a positive definite matrix are."""
     for t in range(problem.trees.shape[0]):
         tree = problem.trees[t]
         n, start = tree["num_v"], tree["matrix_start"]
-        for i in range(n):
-            for j in range(i + 1):
-                total = problem.matrix[start + i * n + j]
-                for k in range(j):
-                    total -= L_out[start + i * n + k] * L_out[start + j * n + k]
-                if i > j:
-                    L_out[start + i * n + j] = total * L_out[start + j * n + j]
-                elif total > 0.0 and total < math.inf:
-                    L_out[start + i * n + i] = 1.0 / math.sqrt(total)  # the diagonal is kept inverted
-                else:
-                    return False
+        for k in range(n):
+            mass = problem.matrix[start + k * (n + 1)]
+            if not (mass > 0.0 and mass < math.inf):
+                return False
     return True
 
 
@@ -88,13 +78,12 @@ def calc_compliance(problem: Problem, scratch: Array, w_out: Array) -> None:
             continue
         total = 0.0
         for r in range(constraint["num_rows"]):
-            _divide_row(problem, constraint["tree_0"], constraint["jacobian_0"], r, scratch)
-            if constraint["tree_1"] >= 0:
-                _divide_row(problem, constraint["tree_1"], constraint["jacobian_1"], r, scratch)
+            for end in range(num_ends(constraint)):
+                _divide_row(problem, constraint, end, r, scratch)
             for s in range(r + 1):
-                w = row_product(problem, constraint["tree_0"], constraint["jacobian_0"], s, scratch)
-                if constraint["tree_1"] >= 0:
-                    w += row_product(problem, constraint["tree_1"], constraint["jacobian_1"], s, scratch)
+                w = 0.0
+                for end in range(num_ends(constraint)):
+                    w += row_product(block_of(problem.trees, problem.jacobian, constraint, end), s, scratch, 0.0)
                 total += w * w if s == r else 2.0 * w * w
         w_out[constraint["row_start"]] = np.sqrt(total) / constraint["num_rows"]
 
@@ -105,14 +94,11 @@ def _moves_anything(problem: Problem, constraint: Array) -> bool:
 
     A rod along which its ends cannot move, say, would answer its error by an impulse of more digits than there are.
     """
-    rows = constraint["num_rows"]
-    for b in range(2):
-        t = constraint["tree_0"] if b == 0 else constraint["tree_1"]
-        if t >= 0:
-            start = constraint["jacobian_0"] if b == 0 else constraint["jacobian_1"]
-            for k in range(start, start + rows * problem.trees[t]["num_v"]):
-                if abs(problem.jacobian[k].real) > _LEAST_ARM:
-                    return True
+    for end in range(num_ends(constraint)):
+        J = block_of(problem.trees, problem.jacobian, constraint, end).J
+        for k in range(J.shape[0]):
+            if abs(J[k].real) > _LEAST_ARM:
+                return True
     return False
 
 
@@ -120,16 +106,11 @@ def _moves_anything(problem: Problem, constraint: Array) -> bool:
 def _compliance_of_three_rows(problem: Problem, constraint: Array) -> float:
     """Equation (1) in one pass, for contacts: a tenth of the time of what follows."""
     w_00, w_11, w_22, w_01, w_02, w_12 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for b in range(2):
-        t = constraint["tree_0"] if b == 0 else constraint["tree_1"]
-        if t < 0:
-            continue
-        tree = problem.trees[t]
-        n, start = tree["num_v"], constraint["jacobian_0"] if b == 0 else constraint["jacobian_1"]
-        J = problem.jacobian[start : start + 3 * n]
-        A = problem.matrix[tree["matrix_start"] : tree["matrix_start"] + n * n]
+    for end in range(num_ends(constraint)):
+        J, n, _, column = block_of(problem.trees, problem.jacobian, constraint, end)
+        tree = tree_of(constraint, end)
         for k in range(n):
-            mobility = 1.0 / A[k * (n + 1)]
+            mobility = 1.0 / _mass(problem, tree, column + k)
             x, y, z = J[k], J[n + k], J[2 * n + k]
             w_00 += mobility * x * x
             w_11 += mobility * y * y
@@ -146,31 +127,34 @@ def _compliance_of_three_rows(problem: Problem, constraint: Array) -> float:
 def _compliance_of_one_row(problem: Problem, constraint: Array) -> float:
     """Equation (1) for limits and drives."""
     w = 0.0
-    for b in range(2):
-        t = constraint["tree_0"] if b == 0 else constraint["tree_1"]
-        if t < 0:
-            continue
-        tree = problem.trees[t]
-        n, start = tree["num_v"], constraint["jacobian_0"] if b == 0 else constraint["jacobian_1"]
+    for end in range(num_ends(constraint)):
+        J, n, _, column = block_of(problem.trees, problem.jacobian, constraint, end)
+        tree = tree_of(constraint, end)
         for k in range(n):
-            entry = problem.jacobian[start + k]
-            if entry != 0.0:
-                w += entry * entry / problem.matrix[tree["matrix_start"] + k * (n + 1)]
+            if J[k] != 0.0:
+                w += J[k] * J[k] / _mass(problem, tree, column + k)
     return w
 
 
-@device
-def _divide_row(problem: Problem, t: int, jacobian_start: int, row: int, scratch: Array) -> None:
-    """diag(A_t)^-1 J_t^T of one row, at the velocities of its tree."""
+@inlined
+def _mass(problem: Problem, t: int, k: int) -> Any:
+    """Number k on the diagonal of the block of A of a tree."""
     tree = problem.trees[t]
-    n, start, v_start = tree["num_v"], tree["matrix_start"], tree["v_start"]
+    return problem.matrix[tree["matrix_start"] + k * (tree["num_v"] + 1)]
+
+
+@device
+def _divide_row(problem: Problem, constraint: Array, end: int, row: int, scratch: Array) -> None:
+    """diag(A_t)^-1 J_t^T of one row, at the velocities of its tree."""
+    J, n, first, column = block_of(problem.trees, problem.jacobian, constraint, end)
     for i in range(n):
-        scratch[v_start + i] = problem.jacobian[jacobian_start + row * n + i] / problem.matrix[start + i * n + i]
+        scratch[first + i] = J[row * n + i] / _mass(problem, tree_of(constraint, end), column + i)
 
 
 @device
 def calc_laws(
     problem: Problem,
+    h: float,
     constraints: Array,  # of an island
     rows: Array,
     w: Array,
@@ -178,7 +162,6 @@ def calc_laws(
     law_out: Array,  # shape [LAW_SIZE num_rows]
 ) -> None:
     """The numbers of the laws of an island."""
-    h = problem.settings["time_step"]
     are_drives = _are_drives(problem, constraints)
     for i in range(constraints.shape[0]):
         constraint = problem.constraints[constraints[i]]
@@ -186,7 +169,7 @@ def calc_laws(
         if constraint["kind"] == CONTACT:
             law = law_out[LAW_SIZE * row : LAW_SIZE * (row + 3)]
             phi, v_n = rows[row + 2]["g"], velocity_before[row + 2]
-            _set_contact_law(problem.settings, constraint, phi, w[row], v_n, law)
+            _set_contact_law(problem.settings, h, constraint, phi, w[row], v_n, law)
             continue
         for r in range(row, row + constraint["num_rows"]):
             law = law_out[LAW_SIZE * r : LAW_SIZE * (r + 1)]
@@ -214,8 +197,10 @@ def _gain_limit(beta: float, w: float) -> float:
 
 
 @device
-def _set_contact_law(settings: Array, constraint: Array, phi: float, w: float, v_n: float, law: Array) -> None:
-    h, mu, k = settings["time_step"], constraint["friction"], constraint["stiffness"]
+def _set_contact_law(
+    settings: Array, h: float, constraint: Array, phi: float, w: float, v_n: float, law: Array
+) -> None:
+    mu, k = constraint["friction"], constraint["stiffness"]
     tangent_resistance = settings["sigma"] * w
     if settings["approximation"] == SAP:
         reach = h + constraint["relaxation_time"]

@@ -10,11 +10,20 @@ from __future__ import annotations
 
 from merganser.framework.native import device, kernel
 from merganser.multibody.contact.islands import find_islands
-from merganser.multibody.contact.layout import CONVERGED, NO_CAPACITY, SINGULAR_MATRIX, Array, Problem
+from merganser.multibody.contact.layout import (
+    CONVERGED,
+    NO_CAPACITY,
+    SINGULAR_MATRIX,
+    Array,
+    Problem,
+    Solution,
+    SolverWork,
+    StepProblem,
+)
 from merganser.multibody.contact.newton import minimize_island
 from merganser.multibody.contact.ordering import Pattern, order_trees
-from merganser.multibody.contact.products import multiply_jacobian
-from merganser.multibody.contact.regularization import calc_compliance, calc_laws, factor_trees
+from merganser.multibody.contact.products import block_of, copy_columns, multiply_jacobian, num_ends
+from merganser.multibody.contact.regularization import calc_compliance, calc_laws, has_masses
 from merganser.multibody.contact.work_arrays import (
     SCRATCH,
     Islands,
@@ -40,57 +49,36 @@ __all__ = [
 
 
 @device
-def calc_contact_velocities(
-    # Model:
-    settings: Array,  # record of settings_dtype; approximation SAP, SIMILAR or LAGGED
-    trees: Array,  # shape [num_trees], of tree_dtype
-    # In:
-    matrix_in: Array,  # blocks of A, shape [sum of num_v^2]
-    is_locked_in: Array,  # integers, shape [num_v]
-    v_in: Array,  # before the step, where the search starts, shape [num_v]
-    v_star_in: Array,  # without constraints, shape [num_v]
-    constraints_in: Array,  # shape [num_constraints], of constraint_dtype
-    rows_in: Array,  # shape [num_rows], of row_dtype
-    jacobian_in: Array,  # blocks of J, flat
-    # Work:
-    block_capacity: int,
-    work: Array,  # see workspace.py
-    integer_work: Array,
-    # Out:
-    v_out: Array,  # after the step, shape [num_v]
-    impulse_out: Array,  # gamma, shape [num_rows]
-    result_out: Array,  # record of result_dtype
-) -> int:
+def calc_contact_velocities(given: StepProblem, room: SolverWork, solution: Solution) -> int:
     """Computes the velocities after the step, and the impulses of the constraints.
 
     Returns:
         A status of layout.py. Of a negative one but NOT_CONVERGED, the results are not to be used.
     """
-    nv, nr, nc, nt = v_in.shape[0], rows_in.shape[0], constraints_in.shape[0], trees.shape[0]
-    least = workspace_size(nv, nr, matrix_in.shape[0], jacobian_in.shape[0], 0)
-    if work.shape[0] < least or integer_work.shape[0] < integer_workspace_size(nt, nc, block_capacity):
+    nv, nr, nc, nt = given.v.shape[0], given.rows.shape[0], given.constraints.shape[0], given.trees.shape[0]
+    size, jacobian_size = given.matrix.shape[0], given.jacobian.shape[0]
+    has_room = room.numbers.shape[0] >= workspace_size(nv, nr, size, jacobian_size, 0)
+    if not has_room or room.integers.shape[0] < integer_workspace_size(nv, nt, nc, room.block_capacity):
         return NO_CAPACITY
-    views = carve_workspace(nv, nr, matrix_in.shape[0], jacobian_in.shape[0], work)
-    reduction = carve_reduction(nv, nr, matrix_in.shape[0], jacobian_in.shape[0], work)
-    islands = carve_islands(nt, nc, integer_work)
-    pattern = carve_pattern(nt, nc, block_capacity, integer_work)
-    given = Problem(settings, trees, matrix_in, constraints_in, jacobian_in)
-    problem = given
-    if has_locked(is_locked_in):
-        problem = Problem(settings, trees, reduction.matrix, constraints_in, reduction.jacobian)
-    status = prepare_step(
-        given, problem, is_locked_in, rows_in, v_in, v_star_in, islands, reduction, views, v_out, result_out
-    )
-    for i in range(result_out["num_islands"]):
+    views = carve_workspace(nv, nr, size, jacobian_size, room.numbers)
+    reduction = carve_reduction(nv, nr, size, jacobian_size, room.numbers)
+    islands = carve_islands(nt, nc, room.integers)
+    pattern = carve_pattern(nv, nt, nc, room.block_capacity, room.integers)
+    problem = Problem(given.settings, given.trees, given.matrix, given.constraints, given.jacobian)
+    if has_locked(given.is_locked):
+        problem = Problem(given.settings, given.trees, reduction.matrix, given.constraints, reduction.jacobian)
+    v, impulses, result = solution
+    status = prepare_step(given, problem, islands, reduction, views, v, result)
+    for i in range(result["num_islands"]):
         island_trees = islands.tree_order[islands.tree_start[i] : islands.tree_start[i + 1]]
         chosen = islands.constraint_order[islands.constraint_start[i] : islands.constraint_start[i + 1]]
         capacity = views.factor.shape[0]
-        outcome = lay_out_island(problem, islands, island_trees, chosen, 1, capacity, pattern, result_out)
+        outcome = lay_out_island(problem, islands, island_trees, chosen, 1, capacity, pattern, result)
         # Once one island lacks room, others are only laid out, to learn how much they need.
         if outcome == CONVERGED and status > NO_CAPACITY:
             outcome = minimize_island(
-                problem, settings["approximation"], island_trees, chosen, pattern, v_star_in, views,
-                v_out, impulse_out, result_out,
+                problem, given.settings["approximation"], island_trees, chosen, pattern, given.v_star, views,
+                v, impulses, result,
             )  # fmt: skip
         status = min(status, outcome)
     return status
@@ -101,12 +89,8 @@ contact_velocities = kernel(calc_contact_velocities)
 
 @device
 def prepare_step(
-    given: Problem,  # with all velocities
+    step: StepProblem,  # with all velocities
     problem: Problem,  # without what belongs to locked ones; the same if there are none
-    is_locked: Array,
-    rows: Array,
-    v_in: Array,
-    v_star: Array,
     islands: Islands,
     reduction: Reduction,
     work: Workspace,
@@ -114,20 +98,22 @@ def prepare_step(
     result: Array,
 ) -> int:
     """All that comes before the search: the reduced problem, islands, laws, and v_c where the search starts."""
+    given = Problem(step.settings, step.trees, step.matrix, step.constraints, step.jacobian)
+    is_locked, rows = step.is_locked, step.rows
     _clear(result)
     num_islands = find_islands(given.constraints, given.trees.shape[0], islands)
-    _start(given, is_locked, v_in, v_star, islands.island_of, v_out)
+    _start(given, is_locked, step.v, step.v_star, islands.island_of, v_out)
     # The laws take the velocities before the step; the search starts there too, but for locked velocities.
-    multiply_jacobian(given, islands.constraint_order, v_in, work.velocity)
+    multiply_jacobian(given, islands.constraint_order, step.v, work.velocity)
     add_bias(rows, work.velocity)
     if has_locked(is_locked):
         copy_free_part(given, is_locked, reduction)
-    if not factor_trees(problem, reduction.tree_factors):
+    if not has_masses(problem):
         return SINGULAR_MATRIX
     calc_compliance(problem, work.velocities[SCRATCH], work.compliance)
     for i in range(num_islands):
         chosen = islands.constraint_order[islands.constraint_start[i] : islands.constraint_start[i + 1]]
-        calc_laws(problem, chosen, rows, work.compliance, work.velocity, work.law)
+        calc_laws(problem, step.time_step, chosen, rows, work.compliance, work.velocity, work.law)
     if has_locked(is_locked):
         multiply_jacobian(given, islands.constraint_order, v_out, work.velocity)
         add_bias(rows, work.velocity)
@@ -208,15 +194,6 @@ def copy_free_part(given: Problem, is_locked: Array, reduction: Reduction) -> No
                 reduction.matrix[at] = given.matrix[at] if is_kept else 0.0
     for i in range(given.constraints.shape[0]):
         c = given.constraints[i]
-        _copy_free_columns(given, c["num_rows"], c["tree_0"], c["jacobian_0"], is_locked, reduction.jacobian)
-        if c["tree_1"] >= 0:
-            _copy_free_columns(given, c["num_rows"], c["tree_1"], c["jacobian_1"], is_locked, reduction.jacobian)
-
-
-@device
-def _copy_free_columns(given: Problem, num_rows: int, t: int, start: int, is_locked: Array, out: Array) -> None:
-    tree = given.trees[t]
-    for r in range(num_rows):
-        for k in range(tree["num_v"]):
-            at = start + r * tree["num_v"] + k
-            out[at] = given.jacobian[at] if is_locked[tree["v_start"] + k] == 0 else 0.0
+        for end in range(num_ends(c)):
+            block = block_of(given.trees, given.jacobian, c, end)
+            copy_columns(block, is_locked, block_of(given.trees, reduction.jacobian, c, end))

@@ -6,6 +6,7 @@
                   and contact surfaces, where there are such            geometry/hydroelastic, hydroelastic_pairs.py
     free motion   (M + h D) (v* - v) = h (tau - C v - D v + tau_g + J^T F_applied)       kernels/step.py
                   or with controllers alone, where u follows v+                          kernels/controlled_step.py
+                  without what it does not bring together in this step                   impending.py
     problem       contacts, joint limits, constraints and controllers                     plant_problem.py
     solver        A (v+ - v*) = J^T gamma                                                solver.py, tamsi.py
     next state    q+  = q + h N(q) v+                                                    plant_forces.py
@@ -24,9 +25,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from merganser.framework.native import device
 from merganser.framework.native.tape import call_asking_kernel, call_kernel, call_quiet_kernel
 from merganser.geometry.hydroelastic.buffers import lacks_memory
+from merganser.multibody.contact.impending import margin_of_step
+from merganser.multibody.contact.layout import Solution, StepProblem
 from merganser.multibody.contact.plant_layout import ConstraintSources
 from merganser.multibody.contact.step_records import (
     NUM_CANDIDATES,
@@ -59,11 +64,14 @@ __all__ = [
     "NO_FORCE",
     "NO_SURFACE",
     "SINGULAR_PITCH",
+    "accelerate",
     "calc_derivatives",
     "constrain",
     "count_limits",
+    "drop_distant",
     "find_contact_pairs",
     "find_forces",
+    "find_penalty_forces",
     "move",
     "take_step",
 ]
@@ -75,7 +83,7 @@ BAD_INPUT = -3  # an input is not finite
 LOCKED = -4  # a joint with a PD controller is locked
 LACKS_CAPACITY = -5  # for candidates or contacts, as many as `found` says
 NOT_SOLVED = -6  # the contact problem; `found` says why
-NOT_COMPILED = -7  # what holds anything
+NOT_COMPILED = -7  # of constraints
 BAD_POSE = -8  # the pose of a geometry is not finite
 NOT_FINITE = -9  # the next state, or the derivatives
 NO_SURFACE = -10  # of geometries that overlap, where contact is to be surfaces alone
@@ -88,8 +96,11 @@ SMALLEST_COSINE = 1e-3  # of a pitch angle
 
 
 @device
-def find_forces(model: Model, state: State, inputs: Inputs, work: Work, position: Any) -> int:
-    """Forces of inputs, controllers, force elements and, in continuous time, joint limits: work.tau, work.F_applied."""
+def find_forces(model: Model, state: State, h: float, inputs: Inputs, work: Work, position: Any) -> int:
+    """Leaves in work.tau, work.F_applied the forces of inputs, controllers and force elements.
+
+    In continuous time, where h is 0, also those of limits and friction of joints.
+    """
     code, actuators = model.code, model.actuators
     for n in range(model.pitches.shape[0]):
         if abs(math.cos(state.q[model.pitches[n]])) < SMALLEST_COSINE:
@@ -101,13 +112,13 @@ def find_forces(model: Model, state: State, inputs: Inputs, work: Work, position
             call_quiet_kernel(code.put_desired_state, (part.actuators, part.values, work.desired))
         why = call_kernel(code.efforts, (
             actuators.controlled, actuators.mobods, actuators.positions, actuators.velocities, actuators.p, actuators.d,
-            model.time_step, model.parameters, state.q, state.v, u, work.desired, work.u, work.drive_values,
+            h, model.parameters, state.q, state.v, u, work.desired, work.u, work.drive_values,
         ))  # fmt: skip
         if why != 0:
             return LOCKED if why == IS_LOCKED else BAD_INPUT
         u = work.u
     given = actuators.driven, actuators.limits, u, inputs.tau
-    if not call_asking_kernel(code.spread_forces, (*given, work.u, work.tau)):
+    if not call_asking_kernel(code.apply_actuation, (*given, work.u, work.tau)):
         return BAD_INPUT
     count = model.elements.shape[0]
     if count > 0:
@@ -117,9 +128,12 @@ def find_forces(model: Model, state: State, inputs: Inputs, work: Work, position
         number = call_kernel(code.force_elements, (model.elements, model.constants, 0, count, *motion, *forces))
         if number != 0:
             return NO_FORCE - number
-    if model.time_step == 0.0 and model.limits.shape[0] > 0:
+    if model.is_continuous and model.limits.shape[0] > 0:
         springs = model.limit_stiffness, model.limit_dissipation
         call_kernel(code.limits, (model.limits, *springs, state.q, state.v, work.tau))
+    if model.is_continuous and model.frictions.shape[0] > 0:
+        dry = model.frictions, model.parameters, model.stiction_velocity
+        call_quiet_kernel(code.joint_friction, (*dry, state.v, work.tau))
     return 0
 
 
@@ -128,7 +142,7 @@ def _add_up_inputs(model: Model, inputs: Inputs, work: Work) -> Any:
     """u_ff: what comes through the port of the plant, and through those of model instances."""
     if len(inputs.parts) == 0 and inputs.u.shape[0] == work.u.shape[0]:
         return inputs.u
-    call_quiet_kernel(model.code.take_input, (inputs.u, work.feedforward))
+    call_quiet_kernel(model.code.copy_actuation_input, (inputs.u, work.feedforward))
     for n in range(len(inputs.parts)):
         part = inputs.parts[n]
         call_quiet_kernel(model.code.add_input, (part.actuators, part.values, work.feedforward))
@@ -145,58 +159,102 @@ def _forces_on_bodies(model: Model, inputs: Inputs, work: Work) -> Any:
 
 
 @device
-def calc_derivatives(model: Model, state: State, inputs: Inputs, work: Work, position: Any, xdot: Any) -> int:
-    """xdot of a continuous plant that has no contact and no loops of joints; returns a status."""
-    status = find_forces(model, state, inputs, work, position)
+def calc_derivatives(model: Model, state: State, inputs: Inputs, work: Work, out: StepResults) -> int:
+    """xdot of a continuous plant, in out.x_next; returns a status."""
+    status = find_forces(model, state, 0.0, inputs, work, out.position)
     if status != 0:
         return status
-    status = call_kernel(model.code.dynamics, (
-        model.topology, model.parameters, model.gravity, state.x, work.tau, _forces_on_bodies(model, inputs, work),
-        position, work.velocity, work.scratch, xdot,
+    num_pairs = find_penalty_forces(model, state, work, out)
+    if num_pairs < 0:
+        return num_pairs
+    F_Bo_W = _forces_on_bodies(model, inputs, work)
+    if num_pairs > 0:
+        np.add(F_Bo_W, work.F_contact, work.F_total)
+        F_Bo_W = work.F_total
+    status = accelerate(model, state, work, F_Bo_W, out)
+    if status != 0:
+        return status
+    return 0 if call_asking_kernel(model.code.is_finite, (out.x_next,)) else NOT_FINITE
+
+
+@device
+def find_penalty_forces(model: Model, state: State, work: Work, out: StepResults) -> int:
+    """Leaves the forces of contacts in work.F_contact and out.contact_forces; how many pairs, or a negative status."""
+    code = model.code
+    if model.contact.geometry.mobods.shape[0] == 0 or not model.can_constrain:
+        return 0
+    motion = state.q, state.v, out.position, work.velocity
+    call_quiet_kernel(code.kinematics, (model.topology, model.parameters, *motion))
+    num_pairs = find_contact_pairs(model, 0.0, out)
+    if num_pairs <= 0:
+        return num_pairs
+    work.F_contact[:, :] = 0.0
+    pairs, forces = out.contact_pairs[:num_pairs], out.contact_forces[:num_pairs]
+    call_quiet_kernel(
+        code.penalty_forces, (model.stiction_velocity, out.position, work.velocity, pairs, work.F_contact, forces)
+    )
+    return num_pairs
+
+
+@device
+def accelerate(model: Model, state: State, work: Work, F_Bo_W: Any, out: StepResults) -> int:
+    """xdot from all forces, with the multipliers of constraints; 0, or the number of a mobod without inertia."""
+    given = state.x, work.tau, F_Bo_W, out.position, work.velocity, work.scratch
+    dynamics = model.topology, model.parameters, model.gravity
+    if not model.has_multipliers:
+        free: int = call_kernel(model.code.dynamics, (*dynamics, *given, out.x_next))
+        return free
+    held = work.multipliers
+    status: int = call_kernel(model.code.constrained_dynamics, (
+        *dynamics, held.rows, *given, held.M, held.Y, held.C, held.order, held.values, held.K, held.F, out.x_next,
     ))  # fmt: skip
-    if status != 0:
-        return status
-    return 0 if call_asking_kernel(model.code.is_finite, (xdot,)) else NOT_FINITE
+    return status
 
 
 # ---------------------------------------------------------------------- the discrete step
 
 
 @device
-def take_step(model: Model, state: State, inputs: Inputs, work: Work, out: StepResults) -> int:
-    """The state one time step later, and what its sample is made of; returns a status."""
+def take_step(model: Model, state: State, h: float, inputs: Inputs, work: Work, out: StepResults) -> int:
+    """The state a time step h [s] later, and what its sample is made of; returns a status."""
     out.found[SOLVED] = 0
-    status = find_forces(model, state, inputs, work, out.position)
+    status = find_forces(model, state, h, inputs, work, out.position)
     if status == 0:
-        status = _advance(model, state, inputs, work, out)
+        status = _advance(model, state, h, inputs, work, out)
     if status == 0 and not call_asking_kernel(model.code.is_finite, (out.x_next,)):
         status = NOT_FINITE
     return status
 
 
 @device
-def _advance(model: Model, state: State, inputs: Inputs, work: Work, out: StepResults) -> int:
+def _advance(model: Model, state: State, h: float, inputs: Inputs, work: Work, out: StepResults) -> int:
     """From forces to the next state."""
     if not model.can_constrain:
-        return move(model, state, inputs, work, out, True)
-    num_pairs, geometry = 0, model.contact.geometry
+        return move(model, state, h, inputs, work, out, True)
+    num_pairs, is_moved, geometry = 0, False, model.contact.geometry
     if geometry.mobods.shape[0] > 0:
         given = state.q, state.v, out.position, work.velocity
         call_quiet_kernel(model.code.kinematics, (model.topology, model.parameters, *given))
-        num_pairs = find_contact_pairs(model.code, geometry, model.contact.trees.of_mobod, out)
+        num_pairs = find_contact_pairs(model, h, out)
         if num_pairs < 0:
             return num_pairs
-    if num_pairs > 0 or model.contact.constraint_rows.shape[0] > 0:
-        status = move(model, state, inputs, work, out, False)  # v*
-        return status if status != 0 else constrain(model, state, work, out, num_pairs)
-    status = move(model, state, inputs, work, out, True)
+    always_holds = model.contact.constraint_rows.shape[0] + model.frictions.shape[0] > 0
+    if num_pairs > 0 or always_holds:
+        status = move(model, state, h, inputs, work, out, False)  # v*
+        if status != 0:
+            return status
+        num_pairs = drop_distant(model, state, h, out, num_pairs)
+        if num_pairs > 0 or always_holds:
+            return constrain(model, state, h, work, out, num_pairs)
+        is_moved = model.actuators.controlled.shape[0] == 0
+    status = 0 if is_moved else move(model, state, h, inputs, work, out, True)
     if status != 0 or model.limits.shape[0] == 0:
         return status
-    return _keep_limits(model, state, inputs, work, out)
+    return _keep_limits(model, state, h, inputs, work, out)
 
 
 @device
-def _keep_limits(model: Model, state: State, inputs: Inputs, work: Work, out: StepResults) -> int:
+def _keep_limits(model: Model, state: State, h: float, inputs: Inputs, work: Work, out: StepResults) -> int:
     """The step with joint limits and controllers, if it may reach a limit; out.x_next is the one without limits.
 
     Limits take part that are near with the velocities v* without controllers, but for those that neither act nor make
@@ -204,27 +262,29 @@ def _keep_limits(model: Model, state: State, inputs: Inputs, work: Work, out: St
     """
     actuators, num_q = model.actuators, state.q.shape[0]
     if actuators.controlled.shape[0] > 0:
-        given = actuators.mobods, model.time_step, work.drive_values, work.scratch
-        if call_asking_kernel(model.code.are_resolved, given) and count_limits(model, state, out) == 0:
+        given = actuators.mobods, h, work.drive_values, work.scratch
+        if call_asking_kernel(model.code.are_resolved, given) and count_limits(model, state, h, out) == 0:
             return 0
         for k in range(out.v_next.shape[0]):
             out.v_next[k] = out.x_next[num_q + k]
-        status = move(model, state, inputs, work, out, False)  # v*
+        status = move(model, state, h, inputs, work, out, False)  # v*
         if status != 0:
             return status
-    if count_limits(model, state, out) > 0:
-        return constrain(model, state, work, out, 0)
+    if count_limits(model, state, h, out) > 0:
+        return constrain(model, state, h, work, out, 0)
     if actuators.controlled.shape[0] > 0:  # it is the one without limits
         no_impulses, nobody = out.impulses[:0], actuators.controlled[:0]
-        again = model.topology, model.time_step, state.q, out.v_next, no_impulses, nobody
+        again = model.topology, h, state.q, out.v_next, no_impulses, nobody
         call_quiet_kernel(model.code.end_step, (*again, out.x_next, work.u))
     return 0
 
 
 @device
-def move(model: Model, state: State, inputs: Inputs, work: Work, out: StepResults, is_controlled: bool) -> int:
+def move(
+    model: Model, state: State, h: float, inputs: Inputs, work: Work, out: StepResults, is_controlled: bool
+) -> int:
     """The step without contacts, limits and constraints, with or without the PD controllers."""
-    dynamics = model.topology, model.parameters, model.gravity, model.time_step
+    dynamics = model.topology, model.parameters, model.gravity, h
     forces = state.x, work.tau, _forces_on_bodies(model, inputs, work)
     if not is_controlled or model.actuators.controlled.shape[0] == 0:
         kinematics = out.position, work.velocity, work.scratch
@@ -235,17 +295,17 @@ def move(model: Model, state: State, inputs: Inputs, work: Work, out: StepResult
         work.efforts, out.x_next,
     ))  # fmt: skip
     if status == 0:
-        call_quiet_kernel(model.code.put_efforts, (model.actuators.controlled, work.efforts, work.u))
+        call_quiet_kernel(model.code.store_efforts, (model.actuators.controlled, work.efforts, work.u))
     return status
 
 
 @device
-def count_limits(model: Model, state: State, out: StepResults) -> int:
+def count_limits(model: Model, state: State, h: float, out: StepResults) -> int:
     """How many joints may come to a limit with the velocities that have been found."""
     if model.limits.shape[0] == 0:
         return 0
     v_next = out.x_next[state.q.shape[0] :]
-    count: int = call_kernel(model.code.limits, (model.limits, model.time_step, state.q, state.v, v_next))
+    count: int = call_kernel(model.code.limits, (model.limits, h, state.q, state.v, v_next))
     return count
 
 
@@ -253,8 +313,15 @@ def count_limits(model: Model, state: State, out: StepResults) -> int:
 
 
 @device
-def find_contact_pairs(code: StepCode, geometry: Geometry, tree_of_mobod: Any, out: StepResults) -> int:
-    """How many contact pairs there are, of bodies where out.position says; negative if there is no answer."""
+def find_contact_pairs(model: Model, h: float, out: StepResults) -> int:
+    """How many contact pairs there may be, of bodies where out.position says; negative if there is no answer.
+
+    In a discrete step they are those of all that is within its margin, see impending.py.
+    """
+    code, geometry, tree_of_mobod = model.code, model.contact.geometry, model.contact.trees.of_mobod
+    margin = margin_of_step(model.gravity, h)
+    if geometry.contact == SURFACES_ALONE:
+        margin = 0.0  # points are an error then
     for k in (NUM_CANDIDATES, NUM_CONTACTS, NUM_PAIRS, NUM_SURFACES, NUM_FACES):
         out.found[k] = 0
     if geometry.is_moved_by_plant:
@@ -263,7 +330,7 @@ def find_contact_pairs(code: StepCode, geometry: Geometry, tree_of_mobod: Any, o
             return BAD_POSE
     surfaces, X_WG = geometry.geometries, geometry.X_WG
     work = geometry.boxes, geometry.grid
-    given = surfaces, geometry.frames, geometry.filtered, X_WG, geometry.margin
+    given = surfaces, geometry.frames, geometry.filtered, X_WG, max(geometry.margin, margin)
     num_candidates = call_kernel(code.find_candidates, (*given, *work, out.candidates))
     out.found[NUM_CANDIDATES] = num_candidates
     if num_candidates > out.candidates.shape[0]:
@@ -273,7 +340,8 @@ def find_contact_pairs(code: StepCode, geometry: Geometry, tree_of_mobod: Any, o
     if geometry.contact != POINTS_ALONE:
         parts = out.candidates[:num_candidates], out.surface_pairs
         out.found[NUM_SURFACES] = call_kernel(code.split_candidates, (geometry.bodies, *parts))
-    num_pairs = _find_pairs_of_points(code, geometry, tree_of_mobod, num_candidates - out.found[NUM_SURFACES], out)
+    num_points = num_candidates - out.found[NUM_SURFACES]
+    num_pairs = _find_pairs_of_points(code, geometry, tree_of_mobod, margin, num_points, out)
     if num_pairs >= 0 and out.found[NUM_SURFACES] > 0:
         num_pairs = _find_pairs_of_surfaces(code, geometry, tree_of_mobod, num_pairs, out)
     return num_pairs
@@ -281,13 +349,13 @@ def find_contact_pairs(code: StepCode, geometry: Geometry, tree_of_mobod: Any, o
 
 @device
 def _find_pairs_of_points(
-    code: StepCode, geometry: Geometry, tree_of_mobod: Any, num_candidates: int, out: StepResults
+    code: StepCode, geometry: Geometry, tree_of_mobod: Any, margin: float, num_candidates: int, out: StepResults
 ) -> int:
-    """The contact pairs of geometries that touch at points."""
+    """The contact pairs of geometries that touch at points, or come as near as the margin."""
     if num_candidates == 0:
         return 0
     candidates, X_WG = out.candidates[:num_candidates], geometry.X_WG
-    points = geometry.geometries, geometry.hulls, X_WG, candidates, num_candidates, 0.0
+    points = geometry.geometries, geometry.hulls, X_WG, candidates, num_candidates, margin
     num_contacts = call_kernel(code.contact_manifolds, (*points, geometry.work, out.contacts))
     out.found[NUM_CONTACTS] = num_contacts
     if num_contacts > out.contacts.shape[0]:
@@ -325,29 +393,43 @@ def _find_pairs_of_surfaces(
 
 
 @device
-def constrain(model: Model, state: State, work: Work, out: StepResults, num_pairs: int) -> int:
+def drop_distant(model: Model, state: State, h: float, out: StepResults, num_pairs: int) -> int:
+    """Leaves out the contact pairs that the step without constraints, out.x_next, does not bring together."""
+    if num_pairs > 0:
+        free = state.q.shape[0], out.x_next, out.position
+        given = model.topology, h, *free, out.contact_pairs[:num_pairs]
+        num_pairs = call_kernel(model.code.drop_distant_pairs, given)
+        out.found[NUM_PAIRS] = num_pairs
+    return num_pairs
+
+
+@device
+def constrain(model: Model, state: State, h: float, work: Work, out: StepResults, num_pairs: int) -> int:
     """The step with contacts, joint limits, constraints and controllers; v* of the free one stands in out.x_next."""
     code, contact, actuators = model.code, model.contact, model.actuators
     if not contact.is_complete:
         return NOT_COMPILED
-    sources = ConstraintSources(out.contact_pairs[:num_pairs], model.limits, contact.constraint_rows, contact.drives)
+    joints = model.limits, model.frictions
+    sources = ConstraintSources(out.contact_pairs[:num_pairs], *joints, contact.constraint_rows, contact.drives)
     call_quiet_kernel(code.start_step, (
-        contact.trees, model.parameters, contact.settings, contact.near_rigid_threshold, sources, work.drive_values,
+        contact.trees, model.parameters, h, contact.near_rigid_threshold, sources, work.drive_values,
         state.q, state.v, out.x_next, out.position, work.scratch, contact.matrix, contact.is_locked, out.problem,
     ))  # fmt: skip
     constraints, rows, jacobian, counts, _ = out.problem
     num_constraints, num_rows, jacobian_size = counts[0], counts[1], counts[2]
-    impulses = out.impulses[:num_rows]
+    solution = Solution(out.v_next, out.impulses[:num_rows], out.statistics)
     outcome = call_kernel(code.solve, (
-        contact.settings, contact.trees.trees, contact.matrix, contact.is_locked, state.v,
-        out.x_next[state.q.shape[0] :], constraints[:num_constraints], rows[:num_rows], jacobian[:jacobian_size],
-        contact.block_capacity, contact.work, contact.integer_work, out.v_next, impulses, out.statistics,
+        StepProblem(
+            h, contact.settings, contact.trees.trees, contact.matrix, contact.is_locked, state.v,
+            out.x_next[state.q.shape[0] :], constraints[:num_constraints], rows[:num_rows], jacobian[:jacobian_size],
+        ),
+        contact.room, solution,
     ))  # fmt: skip
     out.found[OUTCOME] = outcome
     if outcome < 0:
         return NOT_SOLVED
     call_quiet_kernel(code.end_step, (
-        model.topology, model.time_step, state.q, out.v_next, impulses, actuators.controlled, out.x_next, work.u,
+        model.topology, h, state.q, out.v_next, solution.impulses, actuators.controlled, out.x_next, work.u,
     ))  # fmt: skip
     out.found[SOLVED] = 1
     return 0

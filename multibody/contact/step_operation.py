@@ -7,30 +7,26 @@ succeeded: so that outlasts any step that fails. What fails, Python does again.
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from merganser.framework.native import device
 from merganser.framework.native.addresses import place_at
+from merganser.framework.native.hinted_types import Floats, FloatsInContext, FloatTable, Integers
 from merganser.framework.native.operations import CompiledOperation
-from merganser.framework.native.records_of_arrays import FLOAT, ArrayOf, record_at
+from merganser.framework.native.records_of_arrays import record_at
 from merganser.framework.native.tape import FAILED, integers_at
-from merganser.multibody.contact.layout import CONVERGED, tree_dtype
+from merganser.multibody.contact.layout import CONVERGED, Trees
 from merganser.multibody.contact.plant_forces import calc_generalized_contact_forces
 from merganser.multibody.contact.step import calc_derivatives, take_step
 from merganser.multibody.contact.step_records import (
     OUTCOME,
     SOLVED,
-    Array,
-    Floats,
-    FloatsInContext,
     Inputs,
-    Integers,
     Model,
     State,
     StepResults,
     Work,
 )
-from merganser.multibody.kernels import layout
 
 __all__ = [
     "CONTACT_FORCES",
@@ -65,7 +61,7 @@ class Sample(NamedTuple):
     x: Floats
     x_next: Floats
     u: Floats
-    F_applied: Annotated[Array, ArrayOf(FLOAT, 2)]
+    F_applied: FloatTable
 
 
 class StepRecord(NamedTuple):
@@ -73,12 +69,14 @@ class StepRecord(NamedTuple):
 
     Attributes:
         model, state, inputs, work: see step_records.py.
+        time_step: h [s].
         results: two of these, which differ in all arrays but x_next.
         sample: of the step.
     """
 
     model: Model
     state: State
+    time_step: float
     inputs: Inputs
     work: Work
     results: tuple[StepResults, ...]
@@ -86,14 +84,13 @@ class StepRecord(NamedTuple):
 
 
 class DerivativesRecord(NamedTuple):
-    """What the operation of derivatives is told: see step_records.py, and kernels/layout.py for the positions."""
+    """What the operation of derivatives is told: see step_records.py."""
 
     model: Model
     state: State
     inputs: Inputs
     work: Work
-    position: Annotated[Array, ArrayOf(layout.position_dtype())]
-    xdot: FloatsInContext
+    results: StepResults
 
 
 class ContactForcesRecord(NamedTuple):
@@ -110,7 +107,7 @@ class ContactForcesRecord(NamedTuple):
 
     time_step: float
     counts: Integers
-    trees: Annotated[Array, ArrayOf(tree_dtype)]
+    trees: Trees
     results: tuple[StepResults, ...]
     tau: Floats
     tau_out: FloatsInContext
@@ -124,7 +121,7 @@ def plant_step(values: Any, numbers: Any, integers: Any) -> None:
     step = _step_at(values, integers_at(place_at(integers, 1)))
     counts = step.sample.counts
     out = step.results[1 - counts[WHICH]]
-    status = take_step(step.model, step.state, step.inputs, step.work, out)
+    status = take_step(step.model, step.state, step.time_step, step.inputs, step.work, out)
     if status == 0 and out.found[SOLVED] and out.found[OUTCOME] != CONVERGED:
         status = -1  # of that Python warns
     if status != 0:
@@ -157,8 +154,8 @@ def _give_up(result: Any, integers: Any) -> None:
 def plant_derivatives(values: Any, numbers: Any, integers: Any) -> None:
     """xdot of a continuous plant; integers: address of what it comes to, and a DerivativesRecord."""
     given = _derivatives_at(values, integers_at(place_at(integers, 1)))
-    if calc_derivatives(given.model, given.state, given.inputs, given.work, given.position, given.xdot) != 0:
-        _give_up(given.xdot, integers)
+    if calc_derivatives(given.model, given.state, given.inputs, given.work, given.results) != 0:
+        _give_up(given.results.x_next, integers)
 
 
 def contact_forces(values: Any, numbers: Any, integers: Any) -> None:

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from typing import Annotated, Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from merganser.framework.native.records_of_arrays import FLOAT, INTEGER, ONE_VALUE, ArrayOf, Code, RecordOf
+from merganser.framework.native.hinted_types import (
+    Flags,
+    Floats,
+    FloatsInContext,
+    FloatTable,
+    Integers,
+    IntegerTable,
+    Poses,
+)
+from merganser.framework.native.records_of_arrays import ONE_VALUE, ArrayOf, Code
 from merganser.geometry.hydroelastic.buffers import Buffers
-from merganser.geometry.hydroelastic.layout import Meshes, body_dtype
-from merganser.geometry.proximity.layout import Hulls, contact_dtype, geometry_dtype, work_dtype
-from merganser.multibody.contact.contact_pairs import contact_pair_dtype, material_dtype
-from merganser.multibody.contact.layout import result_dtype, settings_dtype
-from merganser.multibody.contact.plant_layout import PlantTrees, ProblemArrays, drive_dtype, limit_dtype
+from merganser.geometry.hydroelastic.layout import Bodies, Meshes
+from merganser.geometry.proximity.layout import Contacts, Geometries, Hulls, SearchWork
+from merganser.multibody.contact.contact_pairs import ContactPairs, Materials
+from merganser.multibody.contact.layout import Settings, SolverWork, Statistics
+from merganser.multibody.contact.plant_layout import Drives, Frictions, Limits, PlantTrees, ProblemArrays
 from merganser.multibody.kernels import layout
-from merganser.multibody.kernels.constraints import constraint_row_dtype
+from merganser.multibody.kernels.constraints import ConstraintRecords, ConstraintValues
+from merganser.multibody.kernels.layout import Elements, Positions, Scratch, Topology, Velocities
 
 __all__ = [
     "NUM_CANDIDATES",
@@ -34,6 +41,7 @@ __all__ = [
     "Geometry",
     "Inputs",
     "Model",
+    "Multipliers",
     "Part",
     "State",
     "StepCode",
@@ -41,16 +49,9 @@ __all__ = [
     "Work",
 ]
 
-Array = NDArray[Any]
-Integers = Annotated[Array, ArrayOf(INTEGER)]
-Floats = Annotated[Array, ArrayOf(FLOAT)]
-FloatTable = Annotated[Array, ArrayOf(FLOAT, 2)]
-Poses = Annotated[Array, ArrayOf(FLOAT, 3)]
-FloatsInContext = Annotated[Any, ArrayOf(FLOAT, 1, True)]  # an array in Python, for compiled code a Placed
-
 # What StepResults.found holds.
 NUM_CANDIDATES, NUM_CONTACTS, NUM_PAIRS = 0, 1, 2
-SOLVED = 3  # whether there was anything to hold
+SOLVED = 3  # whether there was any constraint
 OUTCOME = 4  # what the solver said
 NUM_SURFACES, NUM_FACES = 5, 6  # of contact surfaces
 NUM_FOUND = 7
@@ -64,16 +65,18 @@ class StepCode(NamedTuple):
 
     kinematics: Code
     force_elements: Code
-    take_input: Code
+    copy_actuation_input: Code
     add_input: Code
     put_desired_state: Code
     efforts: Code
-    spread_forces: Code
-    put_efforts: Code
+    apply_actuation: Code
+    store_efforts: Code
     is_finite: Code
     dynamics: Code  # discrete_step, or in continuous time state_derivatives
+    constrained_dynamics: Code  # in continuous time
     controlled_step: Code
     are_resolved: Code
+    joint_friction: Code  # in continuous time
     limits: Code  # find_limits, or in continuous time limit_forces
     geometry_poses: Code
     find_candidates: Code
@@ -82,6 +85,8 @@ class StepCode(NamedTuple):
     split_candidates: Code
     contact_surfaces: Code
     make_hydroelastic_pairs: Code
+    drop_distant_pairs: Code
+    penalty_forces: Code  # in continuous time
     start_step: Code
     solve: Code
     end_step: Code
@@ -127,24 +132,24 @@ class Geometry(NamedTuple):
     mobods: Integers
     X_BG: Poses
     X_WG: Poses
-    geometries: Annotated[Array, ArrayOf(geometry_dtype)]
+    geometries: Geometries
     hulls: Annotated[Hulls, ONE_VALUE]
     frames: Integers
-    filtered: Annotated[Array, ArrayOf(np.dtype(np.bool_), 2)]
+    filtered: Flags
     boxes: FloatTable
     grid: Integers
-    work: Annotated[Array, ArrayOf(work_dtype)]
-    materials: Annotated[Array, ArrayOf(material_dtype)]
+    work: SearchWork
+    materials: Materials
     contact: int
     margin: float
     points: int
-    bodies: Annotated[Array, ArrayOf(body_dtype)]
+    bodies: Bodies
     meshes: Annotated[Meshes, ONE_VALUE]
     clipping: Annotated[Buffers, ONE_VALUE]
 
 
 class ConstraintModel(NamedTuple):
-    """What a step may have to hold, and room for the solver.
+    """What may constrain a step, and buffers of the solver.
 
     Attributes:
         is_complete: whether there are kernels for it.
@@ -154,21 +159,19 @@ class ConstraintModel(NamedTuple):
         near_rigid_threshold: beta of contacts.
         constraint_rows: of constraints between bodies and coordinates, see kernels/constraints/records.py.
         drives: room for records of drive_dtype, one for each PD controller.
-        matrix, is_locked, rows, block_capacity, work, integer_work: see layout.py.
+        matrix, is_locked, room: see layout.py.
     """
 
     is_complete: int
     geometry: Geometry
     trees: Annotated[PlantTrees, ONE_VALUE]
-    settings: Annotated[Any, RecordOf(settings_dtype)]
+    settings: Settings
     near_rigid_threshold: float
-    constraint_rows: Annotated[Array, ArrayOf(constraint_row_dtype)]
-    drives: Annotated[Array, ArrayOf(drive_dtype)]
+    constraint_rows: ConstraintRecords
+    drives: Drives
     matrix: Floats
     is_locked: Integers
-    block_capacity: int
-    work: Floats
-    integer_work: Integers
+    room: Annotated[SolverWork, ONE_VALUE]
 
 
 class Model(NamedTuple):
@@ -176,30 +179,36 @@ class Model(NamedTuple):
 
     Attributes:
         code: the kernels.
-        time_step: h [s]; 0 in continuous time.
+        is_continuous: whether it moves in continuous time, and not by steps.
         topology, parameters, gravity: of the bodies, see kernels/layout.py.
         elements, constants: force elements, see kernels/force_elements.py.
         pitches: which positions are pitch angles, whose cosines must not vanish.
         actuators: and their PD controllers.
         limits: of joints, records of limit_dtype.
         limit_stiffness, limit_dissipation: of these, in continuous time.
-        can_constrain: whether a step may have anything to hold.
+        frictions: dry friction of joints, records of friction_dtype.
+        stiction_velocity: of that, in continuous time [rad/s or m/s].
+        can_constrain: whether there may be any constraint in a step, or in continuous time anything may touch.
+        has_multipliers: whether constraints hold in continuous time.
         contact: what that is.
     """
 
     code: StepCode
-    time_step: float
-    topology: Annotated[Array, ArrayOf(layout.topology_dtype)]
+    is_continuous: int
+    topology: Topology
     parameters: Annotated[Any, ArrayOf(layout.parameter_dtype(), 1, True)]
     gravity: FloatsInContext
-    elements: Annotated[Array, ArrayOf(layout.element_dtype)]
+    elements: Elements
     constants: Annotated[Any, ArrayOf(layout.constant_dtype(), 1, True)]
     pitches: Integers
     actuators: Actuators
-    limits: Annotated[Array, ArrayOf(limit_dtype)]
+    limits: Limits
     limit_stiffness: Floats
     limit_dissipation: Floats
+    frictions: Frictions
+    stiction_velocity: float
     can_constrain: int
+    has_multipliers: int
     contact: ConstraintModel
 
 
@@ -236,6 +245,27 @@ class Inputs(NamedTuple):
     F_Bo_W: FloatTable
 
 
+class Multipliers(NamedTuple):
+    """Room for what constraints hold in continuous time, see kernels/constrained_dynamics.py.
+
+    Attributes:
+        rows: the constraints that hold, records of kernels/constraints/records.py.
+        M, Y, C, order: for the solution.
+        values: errors, rates, forces and multipliers of the rows.
+        K: their matrix, shape [num_rows, num_v].
+        F: all forces on the bodies, shape [num_mobods, 6].
+    """
+
+    rows: ConstraintRecords
+    M: FloatTable
+    Y: FloatTable
+    C: FloatTable
+    order: IntegerTable
+    values: ConstraintValues
+    K: FloatTable
+    F: FloatTable
+
+
 class Work(NamedTuple):
     """Room for the dynamics.
 
@@ -243,23 +273,28 @@ class Work(NamedTuple):
         velocity, scratch: records, see kernels/layout.py.
         tau: generalized forces, shape [num_v].
         F_applied: forces on the bodies, where there are force elements, shape [num_mobods, 6].
+        F_contact, F_total: those of contacts, and all together, in continuous time.
         feedforward: u_ff, shape [num_u].
         desired: q_d and v_d, shape [2, num_u].
         u: what the actuators exert, shape [num_u].
         drives, drive_values, drive_work, efforts: of the PD controllers, see kernels/drives.py.
+        multipliers: of constraints in continuous time.
     """
 
-    velocity: Annotated[Array, ArrayOf(layout.velocity_dtype())]
-    scratch: Annotated[Array, ArrayOf(layout.scratch_dtype())]
+    velocity: Velocities
+    scratch: Scratch
     tau: Floats
     F_applied: FloatTable
+    F_contact: FloatTable
+    F_total: FloatTable
     feedforward: Floats
     desired: FloatTable
     u: Floats
-    drives: Annotated[Array, ArrayOf(INTEGER, 2)]
+    drives: IntegerTable
     drive_values: FloatTable
     drive_work: FloatTable
     efforts: Floats
+    multipliers: Multipliers
 
 
 class StepResults(NamedTuple):
@@ -270,25 +305,27 @@ class StepResults(NamedTuple):
         position: kinematics at the start of the step.
         found: see above.
         candidates: pairs of geometries that may touch, shape [capacity, 2].
-        contacts: points where they do, records of contact_dtype.
+        contacts: points where they do, or may within the step, records of contact_dtype.
         surface_pairs: pairs of geometries that may have a contact surface, shape [capacity, 2].
         corners, faces, owners: of the faces of these, see geometry/hydroelastic/engine.py.
         contact_pairs: records of contact_pair_dtype, those of points first.
+        contact_forces: of each pair, see plant_layout.py; in continuous time.
         problem: the constraints, see plant_layout.py.
         v_next, impulses, statistics: from the solver, see layout.py.
     """
 
     x_next: FloatsInContext
-    position: Annotated[Array, ArrayOf(layout.position_dtype())]
+    position: Positions
     found: Integers
-    candidates: Annotated[Array, ArrayOf(INTEGER, 2)]
-    contacts: Annotated[Array, ArrayOf(contact_dtype)]
-    surface_pairs: Annotated[Array, ArrayOf(INTEGER, 2)]
-    corners: Annotated[Array, ArrayOf(FLOAT, 3)]
+    candidates: IntegerTable
+    contacts: Contacts
+    surface_pairs: IntegerTable
+    corners: Poses
     faces: FloatTable
-    owners: Annotated[Array, ArrayOf(INTEGER, 2)]
-    contact_pairs: Annotated[Array, ArrayOf(contact_pair_dtype)]
+    owners: IntegerTable
+    contact_pairs: ContactPairs
+    contact_forces: FloatTable
     problem: Annotated[ProblemArrays, ONE_VALUE]
     v_next: Floats
     impulses: Floats
-    statistics: Annotated[Any, RecordOf(result_dtype)]
+    statistics: Statistics

@@ -9,7 +9,11 @@ has an unsymmetric G, and no function to minimize. Newton's method diverges wher
 band |v_t| < v_s. A step is therefore cut short, transition-aware, for each contact
 
     - that slides, and would pass by v_t = 0 within the band: to the point next to v_t = 0;               (2)
-    - that slides, and would turn by more than 60 degrees: to where it has turned by that.                (3)
+    - that slides, and would turn by more than 60 degrees: to where it has turned by that;                (3)
+
+and for each constraint with two bounds, friction of a joint or a drive,
+
+    - that is at one bound, and would pass by the other: to the middle between both.                      (4)
 
 What does not converge so is solved by the Lagged approximation, with a warning. It is given up early, where the
 residual has not been halved for a while.
@@ -22,6 +26,7 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device, kernel
+from merganser.multibody.contact.bounded import GAIN, LOWER, OFFSET, UPPER
 from merganser.multibody.contact.hunt_crossley import SOFTNESS, implicit_friction_response
 from merganser.multibody.contact.layout import (
     CONTACT,
@@ -33,6 +38,9 @@ from merganser.multibody.contact.layout import (
     NOT_CONVERGED,
     Array,
     Problem,
+    Solution,
+    SolverWork,
+    StepProblem,
 )
 from merganser.multibody.contact.newton import (
     calc_tolerance,
@@ -71,64 +79,43 @@ _SINE = math.sqrt(0.75)
 
 
 @device
-def calc_tamsi_contact_velocities(
-    # Model:
-    settings: Array,  # record of settings_dtype; approximation TAMSI
-    trees: Array,
-    # In:
-    matrix_in: Array,
-    is_locked_in: Array,
-    v_in: Array,
-    v_star_in: Array,
-    constraints_in: Array,
-    rows_in: Array,
-    jacobian_in: Array,
-    # Work:
-    block_capacity: int,
-    work: Array,
-    integer_work: Array,
-    # Out:
-    v_out: Array,
-    impulse_out: Array,
-    result_out: Array,
-) -> int:
+def calc_tamsi_contact_velocities(given: StepProblem, room: SolverWork, solution: Solution) -> int:
     """Does what calc_contact_velocities() of solver.py does, where all arguments are explained, by TAMSI.
 
     Returns:
         A status of layout.py; FELL_BACK if some island was solved by the Lagged approximation.
     """
-    nv, nr, nc, nt = v_in.shape[0], rows_in.shape[0], constraints_in.shape[0], trees.shape[0]
-    least = workspace_size(nv, nr, matrix_in.shape[0], jacobian_in.shape[0], 0)
-    if work.shape[0] < least or integer_work.shape[0] < integer_workspace_size(nt, nc, block_capacity):
+    nv, nr, nc, nt = given.v.shape[0], given.rows.shape[0], given.constraints.shape[0], given.trees.shape[0]
+    size, jacobian_size = given.matrix.shape[0], given.jacobian.shape[0]
+    has_room = room.numbers.shape[0] >= workspace_size(nv, nr, size, jacobian_size, 0)
+    if not has_room or room.integers.shape[0] < integer_workspace_size(nv, nt, nc, room.block_capacity):
         return NO_CAPACITY
-    views = carve_workspace(nv, nr, matrix_in.shape[0], jacobian_in.shape[0], work)
-    reduction = carve_reduction(nv, nr, matrix_in.shape[0], jacobian_in.shape[0], work)
-    islands = carve_islands(nt, nc, integer_work)
-    pattern = carve_pattern(nt, nc, block_capacity, integer_work)
-    given = Problem(settings, trees, matrix_in, constraints_in, jacobian_in)
-    problem = given
-    if has_locked(is_locked_in):
-        problem = Problem(settings, trees, reduction.matrix, constraints_in, reduction.jacobian)
-    status = prepare_step(
-        given, problem, is_locked_in, rows_in, v_in, v_star_in, islands, reduction, views, v_out, result_out
-    )
+    views = carve_workspace(nv, nr, size, jacobian_size, room.numbers)
+    reduction = carve_reduction(nv, nr, size, jacobian_size, room.numbers)
+    islands = carve_islands(nt, nc, room.integers)
+    pattern = carve_pattern(nv, nt, nc, room.block_capacity, room.integers)
+    problem = Problem(given.settings, given.trees, given.matrix, given.constraints, given.jacobian)
+    if has_locked(given.is_locked):
+        problem = Problem(given.settings, given.trees, reduction.matrix, given.constraints, reduction.jacobian)
+    v, impulses, result = solution
+    status = prepare_step(given, problem, islands, reduction, views, v, result)
     guess, velocity_guess = views.velocities[GUESS], reduction.velocity_guess
-    for i in range(result_out["num_islands"]):
+    for i in range(result["num_islands"]):
         island_trees = islands.tree_order[islands.tree_start[i] : islands.tree_start[i + 1]]
         chosen = islands.constraint_order[islands.constraint_start[i] : islands.constraint_start[i + 1]]
         capacity = views.factor.shape[0]
-        outcome = lay_out_island(problem, islands, island_trees, chosen, 2, capacity, pattern, result_out)
+        outcome = lay_out_island(problem, islands, island_trees, chosen, 2, capacity, pattern, result)
         if outcome == CONVERGED and status > NO_CAPACITY:
-            _copy_velocities(problem, island_trees, chosen, v_out, views.velocity, guess, velocity_guess)
-            outcome = _search(problem, island_trees, chosen, pattern, v_star_in, views, v_out, impulse_out, result_out)
+            _copy_velocities(problem, island_trees, chosen, v, views.velocity, guess, velocity_guess)
+            outcome = _search(problem, island_trees, chosen, pattern, given.v_star, views, v, impulses, result)
             if outcome != CONVERGED:
-                _copy_velocities(problem, island_trees, chosen, guess, velocity_guess, v_out, views.velocity)
+                _copy_velocities(problem, island_trees, chosen, guess, velocity_guess, v, views.velocity)
                 outcome = minimize_island(
-                    problem, LAGGED, island_trees, chosen, pattern, v_star_in, views, v_out, impulse_out, result_out
+                    problem, LAGGED, island_trees, chosen, pattern, given.v_star, views, v, impulses, result
                 )
-                result_out["num_fallbacks"] += 1
+                result["num_fallbacks"] += 1
         status = min(status, outcome)
-    return FELL_BACK if status == CONVERGED and result_out["num_fallbacks"] > 0 else status
+    return FELL_BACK if status == CONVERGED and result["num_fallbacks"] > 0 else status
 
 
 tamsi_contact_velocities = kernel(calc_tamsi_contact_velocities)
@@ -209,7 +196,7 @@ def calc_tamsi_impulses(
 
 @device
 def _step_length(problem: Problem, constraints: Array, law: Array, velocity: Array, velocity_step: Array) -> float:
-    """The greatest step that (2) and (3) allow to all contacts."""
+    """The greatest step that (2) to (4) allow to all constraints."""
     alpha = 1.0
     for i in range(constraints.shape[0]):
         c = problem.constraints[constraints[i]]
@@ -218,7 +205,23 @@ def _step_length(problem: Problem, constraints: Array, law: Array, velocity: Arr
             tolerance = law[LAW_SIZE * row + SOFTNESS]
             d_1, d_2 = velocity_step[row], velocity_step[row + 1]
             alpha = min(alpha, find_transition(tolerance, velocity[row], velocity[row + 1], d_1, d_2))
+            continue
+        for r in range(c["row_start"], c["row_start"] + c["num_rows"]):
+            alpha = min(alpha, _find_crossing(law[LAW_SIZE * r : LAW_SIZE * (r + 1)], velocity[r], velocity_step[r]))
     return alpha
+
+
+@device
+def _find_crossing(law: Array, v: float, d: float) -> float:
+    """The part of the step d that a row with two bounds may take, (4), at most 1."""
+    lower, upper = law[LOWER], law[UPPER]
+    if not (lower < upper and upper - lower < math.inf):
+        return 1.0
+    y = law[OFFSET] - law[GAIN] * v
+    change = -law[GAIN] * d
+    if (y >= upper and y + change <= lower) or (y <= lower and y + change >= upper):
+        return min(1.0, (0.5 * (lower + upper) - y) / change)
+    return 1.0
 
 
 @device

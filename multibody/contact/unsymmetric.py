@@ -20,6 +20,7 @@ from merganser.multibody.contact.factorization import subtract_from_others, subt
 from merganser.multibody.contact.hessian import add_product, add_rows, find_block, find_trees, is_zero, set_matrix
 from merganser.multibody.contact.layout import CONTACT, Array, Problem
 from merganser.multibody.contact.ordering import Pattern
+from merganser.multibody.contact.products import Block
 from merganser.multibody.contact.work_arrays import HESSIAN_SIZE
 
 __all__ = ["assemble_panels", "factor_panels", "solve_panels"]
@@ -42,43 +43,39 @@ def assemble_panels(
     set_matrix(problem, num_panels, pattern, 2 * half, panels_out)
     for i in range(constraints.shape[0]):
         c = problem.constraints[constraints[i]]
-        p, left, q, right = find_trees(pattern, c)
+        p, left, q, right = find_trees(problem, pattern, c)
         if c["kind"] == CONTACT:
             G = hessian[HESSIAN_SIZE * c["row_start"] : HESSIAN_SIZE * (c["row_start"] + 3)]
             if is_zero(G):
                 continue
-            _add_block(problem, pattern, G, False, p, left, p, left, 0, panels_out)
+            _add_block(pattern, G, False, p, left, p, left, 0, panels_out)
             if q >= 0:
-                _add_block(problem, pattern, G, False, p, left, q, right, 0, panels_out)
-                _add_block(problem, pattern, G, True, p, left, q, right, half, panels_out)
-                _add_block(problem, pattern, G, False, q, right, q, right, 0, panels_out)
+                _add_block(pattern, G, False, p, left, q, right, 0, panels_out)
+                _add_block(pattern, G, True, p, left, q, right, half, panels_out)
+                _add_block(pattern, G, False, q, right, q, right, 0, panels_out)
             continue
-        add_rows(problem, pattern, c, hessian, p, left, q, right, half, panels_out)
+        add_rows(pattern, c, hessian, p, left, q, right, half, panels_out)
 
 
 @device
 def _add_block(
-    problem: Problem,
     pattern: Pattern,
     G: Array,  # of a contact
     is_transposed: bool,  # whether G^T is meant
     p: int,  # positions p <= q of the trees
-    jacobian_p: int,  # where J_p and J_q start
+    J_p: Block,
     q: int,
-    jacobian_q: int,
+    J_q: Block,
     panels_from: int,  # where the panels start
     panels: Array,
 ) -> None:
     """J_p^T G J_q, or J_p^T G^T J_q, to the block of positions p and q."""
-    n, m = problem.trees[pattern.tree[p]]["num_v"], problem.trees[pattern.tree[q]]["num_v"]
     width, start = pattern.panel_width[p], panels_from + find_block(pattern, p, q)
-    left = problem.jacobian[jacobian_p : jacobian_p + 3 * n]
-    right = problem.jacobian[jacobian_q : jacobian_q + 3 * m]
     none, normal = (0.0, 0.0), (G[3], G[4])
     if is_transposed:
-        add_product(G, none, normal, left, right, n, m, False, start, width, panels)
+        add_product(G, none, normal, J_p, J_q, False, start, width, panels)
     else:
-        add_product(G, normal, none, left, right, n, m, False, start, width, panels)
+        add_product(G, normal, none, J_p, J_q, False, start, width, panels)
 
 
 # ---------------------------------------------------------------------- elimination
@@ -129,8 +126,8 @@ def _factor_diagonal(n: int, start: int, width: int, K: Array, pivots: Array) ->
         for i in range(k + 1, n):
             scale = K[start + i * width + k] * inverse
             K[start + i * width + k] = scale
-            for j in range(k + 1, n):
-                K[start + i * width + j] -= scale * K[start + k * width + j]
+            if scale != 0.0:
+                _subtract_row(scale, start + k * width, start + i * width, k + 1, n, K)
     return True
 
 
@@ -141,8 +138,9 @@ def _divide_column(n: int, start: int, column: int, width: int, K: Array, pivots
         for k in range(i):
             _subtract_row(K[start + k * width + i], column + k * width, column + i * width, n, width, K)
         inverse = 1.0 / K[start + i * width + i]
-        for j in range(column + i * width + n, column + (i + 1) * width):
-            K[j] *= inverse
+        row = K[column + i * width + n : column + (i + 1) * width]
+        for j in range(width - n):
+            row[j] *= inverse
     for r in range(n):
         i = n - 1 - r
         for k in range(i + 1, n):
@@ -154,10 +152,10 @@ def _divide_column(n: int, start: int, column: int, width: int, K: Array, pivots
 
 
 @inlined
-def _subtract_row(scale: float, source: int, target: int, first: int, width: int, K: Array) -> None:
-    """Rows of a panel, from the first column of its blocks on."""
-    given, row = K[source + first : source + width], K[target + first : target + width]
-    for j in range(width - first):
+def _subtract_row(scale: float, source: int, target: int, first: int, end: int, K: Array) -> None:
+    """Rows of a panel, of which those columns count that are from the first on, and before the end."""
+    given, row = K[source + first : source + end], K[target + first : target + end]
+    for j in range(end - first):
         row[j] -= scale * given[j]
 
 
@@ -195,6 +193,8 @@ def _solve_diagonal(n: int, start: int, width: int, K: Array, pivots: Array, x: 
             x[i] -= K[start + i * width + k] * x[k]
     for r in range(n):
         k = n - 1 - r
-        for j in range(k + 1, n):
-            x[k] -= K[start + k * width + j] * x[j]
-        x[k] /= K[start + k * width + k]
+        row, rest = K[start + k * width + k : start + k * width + n], x[k:n]
+        total = rest[0]
+        for j in range(1, n - k):
+            total -= row[j] * rest[j]
+        rest[0] = total / row[0]

@@ -69,7 +69,6 @@ class Reduction(NamedTuple):
     """Numbers that are set once, before the search."""
 
     velocity_guess: Array  # v_c where TAMSI starts, shape [num_rows]
-    tree_factors: Array  # as `matrix`
     matrix: Array  # as `matrix`, without what belongs to locked velocities
     jacobian: Array  # as `jacobian`, without the columns of locked velocities
 
@@ -100,26 +99,31 @@ def workspace_size(
         jacobian_size: numbers in the blocks of J.
         factor_capacity: numbers of a factorization; 2 n^2 for n velocities is always enough.
     """
-    return (
-        _NUM_VELOCITY_ARRAYS * num_velocities + _ROW_SIZE * num_rows + 2 * matrix_size + jacobian_size + factor_capacity
-    )
+    return _NUM_VELOCITY_ARRAYS * num_velocities + _ROW_SIZE * num_rows + matrix_size + jacobian_size + factor_capacity
 
 
 @device
-def integer_workspace_size(num_trees: int, num_constraints: int, block_capacity: int) -> int:
+def integer_workspace_size(num_velocities: int, num_trees: int, num_constraints: int, block_capacity: int) -> int:
     """How many int64 the workspace takes.
 
     Args:
+        num_velocities: of all trees.
         num_trees: of the problem.
         num_constraints: of the problem.
         block_capacity: blocks off the diagonal of a factorization; n (n - 1) / 2 for n trees is always enough.
     """
-    return _first_block(num_trees, num_constraints) + 2 * block_capacity
+    return _first_block(num_velocities, num_trees, num_constraints) + 2 * block_capacity
 
 
 @device
-def _first_block(num_trees: int, num_constraints: int) -> int:
+def _first_block(num_velocities: int, num_trees: int, num_constraints: int) -> int:
     """Where the blocks of the pattern start."""
+    return _first_way(num_trees, num_constraints) + 2 * num_velocities
+
+
+@device
+def _first_way(num_trees: int, num_constraints: int) -> int:
+    """Where the ways of velocities start."""
     words = (num_trees + 31) // 32
     return (_NUM_ISLAND_ARRAYS + _NUM_PANEL_ARRAYS) * (num_trees + 2) + num_trees * words + num_constraints
 
@@ -138,7 +142,7 @@ def carve_workspace(num_v: int, num_rows: int, matrix_size: int, jacobian_size: 
         work[rows + 2 * num_rows : law],
         work[law:hessian],
         work[hessian:others],
-        work[others + num_rows + 2 * matrix_size + jacobian_size :],
+        work[others + num_rows + matrix_size + jacobian_size :],
     )
 
 
@@ -146,12 +150,9 @@ def carve_workspace(num_v: int, num_rows: int, matrix_size: int, jacobian_size: 
 def carve_reduction(num_v: int, num_rows: int, matrix_size: int, jacobian_size: int, work: Array) -> Reduction:
     """Views of the middle part of `work`."""
     start = _NUM_VELOCITY_ARRAYS * num_v + (_ROW_SIZE - 1) * num_rows
-    factors = start + num_rows
-    matrix = factors + matrix_size
+    matrix = start + num_rows
     jacobian = matrix + matrix_size
-    return Reduction(
-        work[start:factors], work[factors:matrix], work[matrix:jacobian], work[jacobian : jacobian + jacobian_size]
-    )
+    return Reduction(work[start:matrix], work[matrix:jacobian], work[jacobian : jacobian + jacobian_size])
 
 
 @device
@@ -172,11 +173,14 @@ def carve_islands(num_trees: int, num_constraints: int, integer_work: Array) -> 
 
 
 @device
-def carve_pattern(num_trees: int, num_constraints: int, block_capacity: int, integer_work: Array) -> Pattern:
+def carve_pattern(
+    num_velocities: int, num_trees: int, num_constraints: int, block_capacity: int, integer_work: Array
+) -> Pattern:
     """Views of the second part of `integer_work`."""
     n = num_trees + 2
-    blocks = _first_block(num_trees, num_constraints)
-    start = blocks - _NUM_PANEL_ARRAYS * n
+    ways = _first_way(num_trees, num_constraints)
+    blocks = ways + 2 * num_velocities
+    start = ways - _NUM_PANEL_ARRAYS * n
     return Pattern(
         integer_work[start : start + n],
         integer_work[start + n : start + 2 * n],
@@ -185,4 +189,6 @@ def carve_pattern(num_trees: int, num_constraints: int, block_capacity: int, int
         integer_work[start + 4 * n : start + 5 * n],
         integer_work[blocks : blocks + block_capacity],
         integer_work[blocks + block_capacity : blocks + 2 * block_capacity],
+        integer_work[ways : ways + num_velocities],
+        integer_work[ways + num_velocities : blocks],
     )

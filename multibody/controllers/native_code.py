@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from merganser.framework import later_code
 from merganser.framework.core.native_code import FAILURE, OUTPUT, InputOf, NativeCode
 from merganser.framework.later_code import LaterCode
-from merganser.framework.native import kernel_address
+from merganser.framework.native.hinted_types import hinted_address
 from merganser.framework.native.records_of_arrays import Placed, integers_of
 from merganser.multibody import kernels
 
 if TYPE_CHECKING:
+    from merganser.framework import Context
     from merganser.multibody.plant.bench import PlantBench
 
 __all__ = ["ControllerCode"]
@@ -56,7 +57,7 @@ class ControllerCode:
     def __reduce__(self) -> Any:
         return ControllerCode, (self._model, self._mode, self._gains)  # a copy of a system has no contexts yet
 
-    def resolve(self, context: Any) -> NativeCode | None:
+    def resolve(self, context: Context) -> NativeCode | None:
         """The operation in a Context; None if there is none, or if it is not worth while to compile it."""
         plant = self._model.plant
         if plant._dynamics.has_multipliers or context.store.flat.dtype != np.float64:
@@ -74,19 +75,18 @@ class ControllerCode:
         """The integers of the operation."""
         plant, w, mode = self._model.plant, buffers.workspace, getattr(o, self._mode)
         elements, num_q, num_v = plant._tree.elements, len(w.q), len(w.v)
-        model, motion = (w.topology, w.parameters), (buffers.position, buffers.velocity)
-        of_elements = 0
-        if len(elements):
-            forces = (buffers.tau_applied, buffers.F_applied)
-            given = (elements, w.constants, 0, len(elements), w.q, w.v, *motion, *forces, *forces)
-            of_elements = kernel_address(kernels.force_elements, *given)
         commands = {o.INVERSE_DYNAMICS: Placed(InputOf(1), (num_v,)), o.STIFFNESS: Placed(InputOf(1), (2 * num_v,))}
+        forces = {
+            o.INVERSE_DYNAMICS: kernels.inverse_dynamics,
+            o.GRAVITY_COMPENSATION: kernels.gravity_forces,
+            o.STIFFNESS: kernels.generalized_forces,
+        }
         kp, kd, B_inverse = buffers.gains
         record = o.ControllerRecord(
             mode=mode,
-            kinematics=kernel_address(kernels.kinematics, *model, w.q, w.v, *motion),
-            force_elements=of_elements,
-            forces=self._forces(o, mode, buffers),
+            kinematics=hinted_address(kernels.kinematics),
+            force_elements=hinted_address(kernels.force_elements) if len(elements) else 0,
+            forces=hinted_address(forces[mode]),
             topology=w.topology, parameters=w.parameters, gravity=w.gravity, elements=elements, constants=w.constants,
             quaternions=w.quaternion_starts,
             q=Placed(InputOf(0), (num_q,)),
@@ -98,17 +98,3 @@ class ControllerCode:
             kp=kp, kd=kd, B_inverse=B_inverse,
         )  # fmt: skip
         return FAILURE, *integers_of(record)
-
-    def _forces(self, o: Any, mode: int, buffers: _Buffers) -> int:
-        """The address of the kernel that the mode calls."""
-        w = buffers.workspace
-        if mode == o.INVERSE_DYNAMICS:
-            motion = buffers.position, buffers.velocity, w.v
-            known = (w.topology, w.parameters, buffers.no_gravity, *motion, buffers.F_applied)
-            return kernel_address(kernels.inverse_dynamics, *known, buffers.scratch, buffers.tau)
-        if mode == o.GRAVITY_COMPENSATION:
-            model = (w.topology, w.parameters, w.gravity)
-            return kernel_address(kernels.gravity_forces, *model, buffers.position, buffers.scratch, buffers.tau)
-        return kernel_address(
-            kernels.generalized_forces, w.topology, buffers.position, buffers.F_applied, buffers.F_work, buffers.tau
-        )

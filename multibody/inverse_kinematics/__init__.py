@@ -1,4 +1,4 @@
-"""Inverse kinematics by velocities: see README.md."""
+"""Inverse kinematics, of postures and by velocities: see README.md."""
 
 from merganser.multibody.inverse_kinematics.differential import DoDifferentialInverseKinematics
 from merganser.multibody.inverse_kinematics.differential_controller import DifferentialInverseKinematicsController
@@ -9,13 +9,61 @@ from merganser.multibody.inverse_kinematics.differential_parameters import (
     DifferentialInverseKinematicsStatus,
 )
 from merganser.multibody.inverse_kinematics.differential_system import DifferentialInverseKinematicsSystem
+from merganser.multibody.inverse_kinematics.distance_constraints import (
+    DistanceConstraint,
+    MinimumDistanceLowerBoundConstraint,
+    MinimumDistanceUpperBoundConstraint,
+)
+from merganser.multibody.inverse_kinematics.inverse_kinematics import (
+    InverseKinematics,
+)
+from merganser.multibody.inverse_kinematics.plant_constraints import (
+    AddMultibodyPlantConstraints,
+    AddUnitQuaternionConstraintOnPlant,
+)
+from merganser.multibody.inverse_kinematics.posture_constraints import (
+    AngleBetweenVectorsConstraint,
+    ComInPolyhedronConstraint,
+    ComPositionConstraint,
+    GazeTargetConstraint,
+    OrientationConstraint,
+    PointToLineDistanceConstraint,
+    PointToPointDistanceConstraint,
+    PolyhedronConstraint,
+    PositionConstraint,
+    UnitQuaternionConstraint,
+)
+from merganser.multibody.inverse_kinematics.posture_costs import (
+    AngleBetweenVectorsCost,
+    OrientationCost,
+    PositionCost,
+)
 
 __all__ = [
+    "AddMultibodyPlantConstraints",
+    "AddUnitQuaternionConstraintOnPlant",
+    "AngleBetweenVectorsConstraint",
+    "AngleBetweenVectorsCost",
+    "ComInPolyhedronConstraint",
+    "ComPositionConstraint",
     "DifferentialInverseKinematicsController",
     "DifferentialInverseKinematicsIntegrator",
     "DifferentialInverseKinematicsParameters",
     "DifferentialInverseKinematicsResult",
     "DifferentialInverseKinematicsStatus",
     "DifferentialInverseKinematicsSystem",
+    "DistanceConstraint",
     "DoDifferentialInverseKinematics",
+    "GazeTargetConstraint",
+    "InverseKinematics",
+    "MinimumDistanceLowerBoundConstraint",
+    "MinimumDistanceUpperBoundConstraint",
+    "OrientationConstraint",
+    "OrientationCost",
+    "PointToLineDistanceConstraint",
+    "PointToPointDistanceConstraint",
+    "PolyhedronConstraint",
+    "PositionConstraint",
+    "PositionCost",
+    "UnitQuaternionConstraint",
 ]

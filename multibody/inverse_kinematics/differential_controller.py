@@ -20,7 +20,7 @@ __all__ = ["DifferentialInverseKinematicsController"]
 class _PositionIntegrator(DiscreteTimeIntegrator):
     """Nobody knows where positions start until it is set."""
 
-    def SetDefaultState(self, context: Any, state: Any) -> None:
+    def SetDefaultState(self, context: Context, state: Any) -> None:
         """Not numbers."""
         group = state.get_mutable_discrete_state().get_mutable_vector(0)
         group.SetFromVector(np.full(group.size(), np.nan))

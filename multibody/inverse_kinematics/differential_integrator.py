@@ -136,15 +136,15 @@ class DifferentialInverseKinematicsIntegrator(LeafSystem):
         """Returns the limits and wishes, for changing them."""
         return self._parameters
 
-    def _initialize(self, context: Any, discrete: Any) -> None:
+    def _initialize(self, context: Context, discrete: Any) -> None:
         """Positions start at those of the robot."""
         if self._state_port.HasValue(context):
             discrete.set_value(0, self._measured(context))
 
-    def _measured(self, context: Any) -> Array:
+    def _measured(self, context: Context) -> Array:
         return np.asarray(self._state_port.Eval(context)[: self._parameters.get_num_positions()])
 
-    def _desired_pose(self, context: Any) -> RigidTransform:
+    def _desired_pose(self, context: Context) -> RigidTransform:
         if self._X_AE_port.HasValue(context) or not self._X_WE_port.HasValue(context):
             return self._X_AE_port.Eval(context)
         if self._frame_A is not self._bench.plant.world_frame():
@@ -154,7 +154,7 @@ class DifferentialInverseKinematicsIntegrator(LeafSystem):
             )
         return self._X_WE_port.Eval(context)
 
-    def _integrate(self, context: Any, discrete: Any) -> None:
+    def _integrate(self, context: Context, discrete: Any) -> None:
         X_AE_desired, robot = self._desired_pose(context), self._bench.plant
         q = context.get_discrete_state(0).CopyToVector()
         if self._use_port.HasValue(context) and self._use_port.Eval(context):
@@ -171,7 +171,7 @@ class DifferentialInverseKinematicsIntegrator(LeafSystem):
             q = q + self._parameters.get_time_step() * qdot
         discrete.set_value(0, q)
 
-    def _tell(self, context: Any, status: DifferentialInverseKinematicsStatus) -> None:
+    def _tell(self, context: Context, status: DifferentialInverseKinematicsStatus) -> None:
         if self._status is None:
             is_news = status is not _FOUND
         else:

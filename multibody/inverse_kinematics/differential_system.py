@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework import BusValue, InputPort, LeafSystem, OutputPort, Value
+from merganser.framework import BusValue, Context, InputPort, LeafSystem, OutputPort, Value
 from merganser.framework.core.arguments import checked_number, require_types
 from merganser.framework.math import RigidTransform
 from merganser.multibody.inverse_kinematics import differential_ingredients as ingredients
@@ -167,7 +167,7 @@ class DifferentialInverseKinematicsSystem(LeafSystem):
         """Returns the port of the velocities of the active degrees of freedom."""
         return self.get_output_port(0)
 
-    def _calc_velocity(self, context: Any, output: Any) -> None:
+    def _calc_velocity(self, context: Context, output: Any) -> None:
         q = np.asarray(self._q.Eval(context))
         if not np.isfinite(q).all():
             raise RuntimeError(
@@ -189,7 +189,7 @@ class DifferentialInverseKinematicsSystem(LeafSystem):
             v = np.zeros(len(self._active))
         output.SetFromVector(v)
 
-    def _goals(self, context: Any, plant_context: Any) -> list[Goal]:
+    def _goals(self, context: Context, plant_context: Context) -> list[Goal]:
         """The frames that are to move, and how."""
         ports = [port for port in (self._poses, self._velocities) if port.HasValue(context)]
         bus: Any = ports[0].Eval(context) if len(ports) == 1 else ()

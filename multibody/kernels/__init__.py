@@ -42,7 +42,12 @@ from merganser.multibody.kernels.relative_motion import (
     point_velocities,
 )
 from merganser.multibody.kernels.relative_pose import point_positions, relative_pose
-from merganser.multibody.kernels.step import discrete_step, state_derivatives, state_inverse_dynamics
+from merganser.multibody.kernels.step import (
+    discrete_step,
+    kinematics_of_step,
+    state_derivatives,
+    state_inverse_dynamics,
+)
 from merganser.multibody.kernels.velocity import velocity_kinematics
 
 __all__ = [
@@ -70,6 +75,7 @@ __all__ = [
     "jacobian",
     "jacobian_derivatives",
     "kinematics",
+    "kinematics_of_step",
     "mass_matrix",
     "mass_matrix_by_columns",
     "mass_matrix_derivatives",

@@ -13,19 +13,20 @@ as zero in (2). Each actuator drives one velocity.
 from __future__ import annotations
 
 from merganser.framework.native import kernel
+from merganser.framework.native.hinted_types import Floats, FloatTable, Integers
 from merganser.multibody.kernels.drives import ERROR, FEEDFORWARD, OFFSET, VELOCITY_TARGET
+from merganser.multibody.kernels.layout import Parameters
 from merganser.multibody.kernels.scalars import clamped, equals, is_finite_number, is_set
-from merganser.multibody.kernels.spatial import Array
 
 __all__ = [
     "IS_LOCKED",
     "NOT_FINITE",
     "add_input",
+    "apply_actuation",
     "calc_efforts",
+    "copy_actuation_input",
     "put_desired_state",
-    "put_efforts",
-    "spread_forces",
-    "take_input",
+    "store_efforts",
 ]
 
 # Why there are no efforts.
@@ -34,9 +35,9 @@ NOT_FINITE = 2
 
 
 @kernel
-def take_input(
-    given_in: Array,  # of all actuators, or nothing
-    u_out: Array,  # the same, or zeros
+def copy_actuation_input(
+    given_in: Floats,  # of all actuators, or nothing
+    u_out: Floats,  # the same, or zeros
 ) -> None:
     """Begins the sum of what comes for the actuators."""
     for k in range(u_out.shape[0]):
@@ -47,9 +48,9 @@ def take_input(
 
 @kernel
 def add_input(
-    places: Array,  # which actuators of all, shape [num_given]
-    given_in: Array,
-    u_io: Array,  # of all actuators
+    places: Integers,  # which actuators of all, shape [num_given]
+    given_in: Floats,
+    u_io: Floats,  # of all actuators
 ) -> None:
     """Adds what comes for some actuators."""
     for k in range(places.shape[0]):
@@ -58,9 +59,9 @@ def add_input(
 
 @kernel
 def put_desired_state(
-    places: Array,  # which actuators of all, shape [num_given]
-    given_in: Array,  # their positions, then their velocities, shape [2 num_given]
-    desired_out: Array,  # of all actuators, shape [2, num_u]
+    places: Integers,  # which actuators of all, shape [num_given]
+    given_in: Floats,  # their positions, then their velocities, shape [2 num_given]
+    desired_out: FloatTable,  # of all actuators, shape [2, num_u]
 ) -> None:
     """Puts the desired state of a model instance where it belongs."""
     size = places.shape[0]
@@ -72,22 +73,22 @@ def put_desired_state(
 @kernel
 def calc_efforts(
     # Model: of the PD controllers, shape [num_controllers]
-    actuators: Array,  # which actuator each controls
-    mobods: Array,  # whose joints they drive
-    positions: Array,  # which position and velocity these are
-    velocities: Array,
-    p_gains: Array,
-    d_gains: Array,
+    actuators: Integers,  # which actuator each controls
+    mobods: Integers,  # whose joints they drive
+    positions: Integers,  # which position and velocity these are
+    velocities: Integers,
+    p_gains: Floats,
+    d_gains: Floats,
     time_step: float,  # 0 for a continuous plant
-    parameters: Array,  # records of the mobods, see layout.py
+    parameters: Parameters,  # records of the mobods, see layout.py
     # In:
-    q_in: Array,
-    v_in: Array,
-    feedforward_in: Array,  # u_ff, shape [num_u]
-    desired_in: Array,  # q_d and v_d, shape [2, num_u]
+    q_in: Floats,
+    v_in: Floats,
+    feedforward_in: Floats,  # u_ff, shape [num_u]
+    desired_in: FloatTable,  # q_d and v_d, shape [2, num_u]
     # Out:
-    u_out: Array,  # (1) without limits, shape [num_u]; in a discrete step zero where there are controllers
-    drives_out: Array,  # of each controller, its effort at zero velocity and the parts of that, see drives.py
+    u_out: Floats,  # (1) without limits, shape [num_u]; in a discrete step zero where there are controllers
+    drives_out: FloatTable,  # of each controller, its effort at zero velocity and the parts of that, see drives.py
 ) -> int:
     """Computes what the actuators exert, or in a discrete step what the controllers are to do in it.
 
@@ -111,13 +112,13 @@ def calc_efforts(
 
 
 @kernel
-def spread_forces(
-    driven: Array,  # for each actuator, the velocity that it drives, shape [num_u]
-    limits: Array,  # of the efforts, not negative
-    u_in: Array,  # (1) without limits
-    applied_in: Array,  # generalized forces, shape [num_v], or an empty vector
-    effort_out: Array,  # u, shape [num_u]
-    tau_out: Array,  # shape [num_v]
+def apply_actuation(
+    driven: Integers,  # for each actuator, the velocity that it drives, shape [num_u]
+    limits: Floats,  # of the efforts, not negative
+    u_in: Floats,  # (1) without limits
+    applied_in: Floats,  # generalized forces, shape [num_v], or an empty vector
+    effort_out: Floats,  # u, shape [num_u]
+    tau_out: Floats,  # shape [num_v]
 ) -> bool:
     """Computes (2); returns whether it is finite."""
     for k in range(tau_out.shape[0]):
@@ -135,10 +136,10 @@ def spread_forces(
 
 
 @kernel
-def put_efforts(
-    actuators: Array,  # which actuator each controller controls
-    efforts_in: Array,
-    u_io: Array,  # of all actuators
+def store_efforts(
+    actuators: Integers,  # which actuator each controller controls
+    efforts_in: Floats,
+    u_io: Floats,  # of all actuators
 ) -> None:
     """Puts the efforts of controllers, which a step has found, among those of all actuators."""
     for n in range(actuators.shape[0]):

@@ -100,9 +100,7 @@ def project_hinge_inertia(
         t, f = multiply_inertia(P, w, v)
         for l in range(k):
             D[k, l] = power(H, l, t, f)
-        extra = extra_diagonal_in[node["v_start"] + k]
-        if node["num_v"] == 1:
-            extra += fixed["reflected_inertia"]
+        extra = extra_diagonal_in[node["v_start"] + k] + fixed["reflected_inertia"]
         D_kk = dot(w, t) + dot(v, f) + extra
         # Row k of L and Delta, and Y_k = U_k - sum_l L_kl Y_l  (3)
         for l in range(k):

@@ -7,6 +7,7 @@ symbolic form: plants of other scalars check their vectors in Python.
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
+from merganser.framework.native.hinted_types import Floats
 from merganser.multibody.kernels.spatial import Array
 
 __all__ = [
@@ -26,7 +27,7 @@ def _is_finite(values: Array) -> bool:
 
 
 @kernel
-def is_finite(values_in: Array) -> bool:
+def is_finite(values_in: Floats) -> bool:
     """Whether all elements are finite numbers."""
     return _is_finite(values_in)
 

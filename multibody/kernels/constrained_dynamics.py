@@ -30,16 +30,20 @@ from __future__ import annotations
 from typing import Any
 
 from merganser.framework.native import device, kernel
+from merganser.framework.native.hinted_types import Floats, FloatTable, IntegerTable
 from merganser.multibody.kernels.articulated import PIVOT_TOLERANCE
+from merganser.multibody.kernels.constraints.records import ConstraintRecords, ConstraintValues
 from merganser.multibody.kernels.constraints.rows import add_force_of_row, calc_constraint_rates, calc_constraint_rows
 from merganser.multibody.kernels.coordinates import calc_velocity_to_qdot
 from merganser.multibody.kernels.inverse_dynamics import calc_inverse_dynamics
 from merganser.multibody.kernels.kinematics import calc_kinematics
+from merganser.multibody.kernels.layout import Parameters, Positions, Scratch, Topology, Velocities
 from merganser.multibody.kernels.locking import num_free
 from merganser.multibody.kernels.mass_matrix import calc_mass_matrix
 from merganser.multibody.kernels.scalars import exceeds
 from merganser.multibody.kernels.spatial import Array
 from merganser.multibody.kernels.step import calc_damping
+from merganser.multibody.kernels.tree_factors import eliminate
 
 __all__ = ["RANK_TOLERANCE", "constrained_forward_dynamics", "constrained_state_derivatives"]
 
@@ -151,12 +155,7 @@ def _factor(topology: Array, M_io: Array, diagonal_work: Array) -> int:
             k = topology[i]["v_start"] + j
             if not exceeds(M_io[k, k], PIVOT_TOLERANCE * diagonal_work[k]):
                 return i
-            M_io[k, k] = 1.0 / M_io[k, k]
-            for r in range(k - 1, -1, -1):
-                L_kr = M_io[k, r] * M_io[k, k]
-                for c in range(r + 1):
-                    M_io[r, c] -= L_kr * M_io[k, c]
-                M_io[k, r] = L_kr
+            eliminate(topology, i, j, M_io)
     return 0
 
 
@@ -245,27 +244,27 @@ def _gather_forces(rows: Array, position_in: Array, F_applied_in: Array, value_i
 @device
 def calc_constrained_state_derivatives(
     # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
-    parameters: Array,  # shape [num_mobods]
-    gravity_in: Array,  # g_W [m/s^2], shape [3]
-    rows: Array,  # constraints, shape [num_rows]
+    topology: Topology,  # shape [num_mobods], see layout.py
+    parameters: Parameters,  # shape [num_mobods]
+    gravity_in: Floats,  # g_W [m/s^2], shape [3]
+    rows: ConstraintRecords,  # constraints, shape [num_rows]
     # In:
-    x_in: Array,  # state [q; v], shape [num_q + num_v]
-    tau_in: Array,  # generalized forces but damping, shape [num_v]
-    F_applied_in: Array,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
+    x_in: Floats,  # state [q; v], shape [num_q + num_v]
+    tau_in: Floats,  # generalized forces but damping, shape [num_v]
+    F_applied_in: FloatTable,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
     # Work, see calc_constrained_forward_dynamics:
-    position_work: Array,
-    velocity_work: Array,
-    scratch_work: Array,
-    M_work: Array,
-    Y_work: Array,
-    C_work: Array,
-    order_work: Array,
+    position_work: Positions,
+    velocity_work: Velocities,
+    scratch_work: Scratch,
+    M_work: FloatTable,
+    Y_work: FloatTable,
+    C_work: FloatTable,
+    order_work: IntegerTable,
     # Out:
-    value_out: Array,  # shape [num_rows]
-    K_out: Array,  # shape [num_rows, num_v]
-    F_total_out: Array,  # shape [num_mobods, 6]
-    xdot_out: Array,  # [qdot; vdot], shape [num_q + num_v]
+    value_out: ConstraintValues,  # shape [num_rows]
+    K_out: FloatTable,  # shape [num_rows, num_v]
+    F_total_out: FloatTable,  # shape [num_mobods, 6]
+    xdot_out: Floats,  # [qdot; vdot], shape [num_q + num_v]
 ) -> int:
     """Computes kinematics, damping of the mobilizers, xdot and the multipliers.
 

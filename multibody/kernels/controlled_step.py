@@ -15,12 +15,14 @@ of S is confirmed, in most steps at once.
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
+from merganser.framework.native.hinted_types import Floats, FloatTable, IntegerTable
 from merganser.multibody.kernels.drives import add_drives, guess_saturation, revise_saturation
 from merganser.multibody.kernels.fast_spin import add_fast_spins
 from merganser.multibody.kernels.forward_dynamics import calc_forward_dynamics
 from merganser.multibody.kernels.kinematics import calc_kinematics
-from merganser.multibody.kernels.spatial import Array
-from merganser.multibody.kernels.step import advance_positions, calc_damping
+from merganser.multibody.kernels.layout import Parameters, Positions, Scratch, Topology, Velocities
+from merganser.multibody.kernels.step import advance_positions, calc_damping, end_velocities, take_mean_velocities
+from merganser.multibody.kernels.velocity_products import start_products
 
 __all__ = ["NOT_CONVERGED", "calc_controlled_step", "controlled_step"]
 
@@ -31,24 +33,24 @@ _MOST_SOLUTIONS = 100
 @device
 def calc_controlled_step(
     # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
-    parameters: Array,  # shape [num_mobods]
-    gravity_in: Array,  # g_W [m/s^2], shape [3]
+    topology: Topology,  # shape [num_mobods], see layout.py
+    parameters: Parameters,  # shape [num_mobods]
+    gravity_in: Floats,  # g_W [m/s^2], shape [3]
     # In:
     time_step: float,  # h [s]
-    x_in: Array,  # state [q; v], shape [num_q + num_v]
-    tau_in: Array,  # generalized forces but damping and drives, shape [num_v]
-    F_applied_in: Array,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
-    drives: Array,  # integers, shape [num_drives, NUM_DRIVE_NUMBERS], see drives.py; their second column is workspace
-    drive_values_in: Array,  # shape [num_drives, NUM_DRIVE_VALUES]
+    x_in: Floats,  # state [q; v], shape [num_q + num_v]
+    tau_in: Floats,  # generalized forces but damping and drives, shape [num_v]
+    F_applied_in: FloatTable,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
+    drives: IntegerTable,  # shape [num_drives, NUM_DRIVE_NUMBERS], see drives.py; their second column is workspace
+    drive_values_in: FloatTable,  # shape [num_drives, NUM_DRIVE_VALUES]
     # Work:
-    position_work: Array,  # shape [num_mobods]; holds the position kinematics of x_in afterwards
-    velocity_work: Array,  # shape [num_mobods]; holds the velocity kinematics of x_in afterwards
-    scratch_work: Array,  # shape [num_mobods]
-    drives_work: Array,  # shape [num_drives, NUM_WORK_VALUES]
+    position_work: Positions,  # shape [num_mobods]; holds the position kinematics of x_in afterwards
+    velocity_work: Velocities,  # shape [num_mobods]; holds the velocity kinematics of x_in afterwards
+    scratch_work: Scratch,  # shape [num_mobods]
+    drives_work: FloatTable,  # shape [num_drives, NUM_WORK_VALUES]
     # Out:
-    effort_out: Array,  # u(v+) of the drives [N m or N], shape [num_drives]
-    x_next_out: Array,  # next state [q+; v+], shape [num_q + num_v]
+    effort_out: Floats,  # u(v+) of the drives [N m or N], shape [num_drives]
+    x_next_out: Floats,  # next state [q+; v+], shape [num_q + num_v]
 ) -> int:
     """Computes the state one time step later, equation (1), and q+ = q + h N(q) v+.
 
@@ -63,18 +65,29 @@ def calc_controlled_step(
     calc_kinematics(topology, parameters, q, v, position_work, velocity_work)
     guess_saturation(drives, drive_values_in, v)
     for count in range(_MOST_SOLUTIONS):
-        # Right and left side of (2); q_next serves as the extra diagonal, as num_q >= num_v.
-        calc_damping(topology, parameters, time_step, v, tau_in, q_next, v_next)
-        add_drives(time_step, drives, drive_values_in, v, q_next, v_next)
-        add_fast_spins(topology, time_step, position_work, velocity_work, v_next)
-        status = calc_forward_dynamics(
-            topology, parameters, gravity_in, position_work, velocity_work, v_next, F_applied_in,
-            q_next, scratch_work, v_next,
+        evaluations = start_products(topology, parameters, time_step, position_work, velocity_work, scratch_work)
+        for n in range(evaluations + 1):
+            if n > 0:
+                is_fast = n == 1 and evaluations > 1
+                take_mean_velocities(
+                    topology, parameters, time_step, is_fast, q, v, v_next, position_work, scratch_work, q_next,
+                    velocity_work,
+                )  # fmt: skip
+            # Right and left side of (2); q_next serves as the extra diagonal, as num_q >= num_v.
+            calc_damping(topology, parameters, time_step, v, tau_in, q_next, v_next)
+            if n == evaluations:  # as where something holds: products are those of motion without drives
+                add_drives(time_step, drives, drive_values_in, v, q_next, v_next)
+            add_fast_spins(topology, time_step, position_work, velocity_work, v_next)
+            status = calc_forward_dynamics(
+                topology, parameters, gravity_in, position_work, velocity_work, v_next, F_applied_in,
+                q_next, scratch_work, v_next,
+            )  # fmt: skip
+            if status != 0:
+                return status
+        end_velocities(
+            topology, parameters, gravity_in, time_step, evaluations, q, v, position_work, velocity_work,
+            scratch_work, q_next, v_next,
         )  # fmt: skip
-        if status != 0:
-            return status
-        for k in range(num_v):
-            v_next[k] = v[k] + time_step * v_next[k]
         if revise_saturation(time_step, count == 0, drives, drive_values_in, v_next, drives_work, effort_out):
             advance_positions(topology, time_step, q, v_next, q_next)
             return 0

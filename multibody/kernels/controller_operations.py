@@ -6,26 +6,21 @@ last bit. Where Python would raise an exception, it sets a failure.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple
-
-from numpy.typing import NDArray
+from typing import Any, NamedTuple
 
 from merganser.framework.native import device
 from merganser.framework.native.addresses import place_at
+from merganser.framework.native.hinted_types import Floats, FloatsInContext, FloatTable, Integers
 from merganser.framework.native.operations import CompiledOperation
-from merganser.framework.native.records_of_arrays import FLOAT, INTEGER, ArrayOf, Code, record_at
+from merganser.framework.native.records_of_arrays import Code, record_at
 from merganser.framework.native.tape import FAILED, call_kernel, call_quiet_kernel, integers_at
-from merganser.multibody.kernels import layout
+from merganser.multibody.kernels.layout import Constants, Elements, Parameters, Positions, Scratch, Topology, Velocities
 
 __all__ = ["CONTROLLER", "GRAVITY_COMPENSATION", "INVERSE_DYNAMICS", "STIFFNESS", "ControllerRecord"]
 
 # Modes.
 INVERSE_DYNAMICS, GRAVITY_COMPENSATION, STIFFNESS = range(3)
 
-Array = NDArray[Any]
-Floats = Annotated[Array, ArrayOf(FLOAT)]
-FloatTable = Annotated[Array, ArrayOf(FLOAT, 2)]
-FloatsInContext = Annotated[Any, ArrayOf(FLOAT, 1, True)]
 
 
 class ControllerRecord(NamedTuple):
@@ -52,19 +47,19 @@ class ControllerRecord(NamedTuple):
     kinematics: Code
     force_elements: Code
     forces: Code
-    topology: Annotated[Array, ArrayOf(layout.topology_dtype)]
-    parameters: Annotated[Array, ArrayOf(layout.parameter_dtype())]
+    topology: Topology
+    parameters: Parameters
     gravity: Floats
-    elements: Annotated[Array, ArrayOf(layout.element_dtype)]
-    constants: Annotated[Array, ArrayOf(layout.constant_dtype())]
-    quaternions: Annotated[Array, ArrayOf(INTEGER)]
+    elements: Elements
+    constants: Constants
+    quaternions: Integers
     q: FloatsInContext
     v: FloatsInContext
     command: FloatsInContext
     result: FloatsInContext
-    position: Annotated[Array, ArrayOf(layout.position_dtype())]
-    velocity: Annotated[Array, ArrayOf(layout.velocity_dtype())]
-    scratch: Annotated[Array, ArrayOf(layout.scratch_dtype())]
+    position: Positions
+    velocity: Velocities
+    scratch: Scratch
     F_applied: FloatTable
     F_work: FloatTable
     tau_applied: Floats

@@ -13,9 +13,8 @@ Source: R. Featherstone, Rigid Body Dynamics Algorithms (2008), section 2.13.
 
 from __future__ import annotations
 
-from typing import Any
-
 from merganser.framework.native import device, kernel
+from merganser.multibody.kernels.armature import square_of_rates
 from merganser.multibody.kernels.spatial import (
     Array,
     add,
@@ -55,20 +54,13 @@ def calc_energies(
         # kinetic  (1)
         twice = dot(w, rotate(body["I_BBo_W"], w))
         twice += mass * dot(v, add(v, scaled(2.0, cross(w, c))))
-        if topology[i]["num_v"] == 1:
-            # v_k v_k = |V_PB_W|^2 / |H_PB_W|^2
-            twice += parameters[i]["reflected_inertia"] * _square(velocity_in[i]["V_PB_W"]) / _square(body["H_PB_W"][0])
+        if topology[i]["num_v"] > 0:
+            r, V_PB_W = parameters[i]["reflected_inertia"], velocity_in[i]["V_PB_W"]
+            twice += r * square_of_rates(topology[i], body, V_PB_W)
         energy_out[0] += 0.5 * twice
         # potential  (2)
         if not topology[i]["is_weightless"]:
             energy_out[1] -= mass * dot(g_W, add(vector(body["p_WoBo_W"]), c))
-
-
-@device
-def _square(V: Array) -> Any:
-    """V . V of a spatial vector."""
-    w, v = rotational(V), translational(V)
-    return dot(w, w) + dot(v, v)
 
 
 energies = kernel(calc_energies)

@@ -1,8 +1,7 @@
-"""Free bodies that turn fast: their gyroscopic forces by the midpoint rule.
+"""Free bodies on which nothing hangs: their gyroscopic forces in discrete steps, by the midpoint rule.
 
-A discrete step takes velocity-product forces at its beginning (step.py). They feed energy into a body that tumbles, the
-faster it turns the more, until its state overflows. Where a body on which nothing hangs turns by more than half a
-radian in a step, the step gets the forces that take its spin w, about its centre of mass, to w' instead, with
+Taken at the beginning of a step they feed energy into a body that tumbles, the faster it turns the more, until its
+state overflows. So a step gets the forces that take its spin w, about its centre of mass, to w' instead, with
 
     I (m - w) + s m x I m = 0,   w' = 2 m - w,   s = h / 2                                (1)
 
@@ -16,7 +15,7 @@ on: its velocity and w' tell v_WBo, with the arm c = p_BoBcm_W turned as the qua
 and these are the velocities after a step with the spatial force M_BBo_W [w' - w; v' - v] / h about Bo. The explicit
 forces are Fb_Bo_W of velocity.py.
 
-Slower bodies, and symbols, keep the explicit forces, as in Drake.
+Symbols keep explicit forces, and so do plants that are told to, as Drake's. Trees of bodies: velocity_products.py.
 
 Sources: J. Austin, P. Krishnaprasad, L.-S. Wang, Almost Poisson Integration of Rigid Body Systems (1993), section 4,
 for the midpoint rule; E. Catto, Numerical Methods (Game Developers Conference, 2015), for Newton's method on (1).
@@ -40,15 +39,16 @@ from merganser.multibody.kernels.spatial import (
     power,
     rotational,
     scaled,
+    set_spatial,
     subtract,
     transform,
     translational,
     vector,
 )
 
-__all__ = ["add_fast_spins", "midpoint_spin"]
+__all__ = ["add_fast_spins", "add_spin_forces", "composite_inertia", "is_rigid", "midpoint_spin", "shift"]
 
-_FAST_ANGLE = 0.5  # in a step [rad]
+_NEGLIGIBLE_ANGLE = 1e-8  # in a step [rad]
 _MOST_ANGLE = 1.0
 _NUM_NEWTON_STEPS = 6
 
@@ -65,20 +65,52 @@ def add_fast_spins(
     tau_io: Array,  # generalized forces, shape [num_v]
 ) -> None:
     """Adds, for each free body that turns fast, what takes its explicit gyroscopic forces to those of (1) and (2)."""
-    i = 1
+    i = 1 if topology[0]["has_explicit_products"] == 0 else topology.shape[0]
     while i < topology.shape[0]:
-        node = topology[i]
-        if node["parent"] == 0 and node["mobilizer"] == QUATERNION_FLOATING:
-            w = rotational(velocity_in[i]["V_WB_W"])
-            angle_2 = time_step * time_step * dot(w, w)
-            # Not more than the threshold, or a symbol:
-            if not exceeds(_FAST_ANGLE * _FAST_ANGLE, angle_2) and _is_rigid(topology, i):
-                _add_fast_spin(topology, i, time_step, angle_2, position_in, velocity_in[i]["V_WB_W"], tau_io)
-        i = node["subtree_end"]
+        if _spins_fast(topology, i, time_step, velocity_in):
+            moment, force = _spin_force(topology, i, time_step, position_in, velocity_in[i]["V_WB_W"])
+            for k in range(topology[i]["num_v"]):
+                tau_io[topology[i]["v_start"] + k] += power(position_in[i]["H_PB_W"], k, moment, force)
+        i = topology[i]["subtree_end"]
 
 
 @device
-def _is_rigid(topology: Array, i: int) -> bool:
+def add_spin_forces(
+    # Model:
+    topology: Array,  # shape [num_mobods], see layout.py
+    # In:
+    time_step: float,  # h [s]
+    position_in: Array,  # shape [num_mobods]
+    velocity_in: Array,  # shape [num_mobods]
+    # In and out:
+    F_applied_io: Array,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
+) -> None:
+    """Adds the same to spatial forces, so that inverse dynamics find what else than that has moved the bodies."""
+    i = 1 if topology[0]["has_explicit_products"] == 0 else topology.shape[0]
+    while i < topology.shape[0]:
+        if _spins_fast(topology, i, time_step, velocity_in):
+            moment, force = _spin_force(topology, i, time_step, position_in, velocity_in[i]["V_WB_W"])
+            F = F_applied_io[i]
+            set_spatial(F, add(rotational(F), moment), add(translational(F), force))
+        i = topology[i]["subtree_end"]
+
+
+@device
+def _spins_fast(topology: Array, i: int, time_step: float, velocity: Array) -> bool:
+    """Whether mobod i is a free body on which nothing hangs, that turns, and is no symbol."""
+    if topology[i]["parent"] != 0 or topology[i]["mobilizer"] != QUATERNION_FLOATING:
+        return False
+    angle_2 = _angle_squared(time_step, rotational(velocity[i]["V_WB_W"]))
+    return not exceeds(_NEGLIGIBLE_ANGLE * _NEGLIGIBLE_ANGLE, angle_2) and is_rigid(topology, i)
+
+
+@device
+def _angle_squared(time_step: float, w: Vector3) -> Any:
+    return time_step * time_step * dot(w, w)
+
+
+@device
+def is_rigid(topology: Array, i: int) -> bool:
     """Whether the bodies outboard of mobod i are all welded to it."""
     num_v = 0
     for k in range(i + 1, topology[i]["subtree_end"]):
@@ -87,12 +119,12 @@ def _is_rigid(topology: Array, i: int) -> bool:
 
 
 @device
-def _add_fast_spin(
-    topology: Array, i: int, time_step: float, angle_2: Any, position: Array, V_WB_W: Array, tau: Array
-) -> None:
-    mass, c, I_Bo = _composite_inertia(topology, i, position)
-    I_Bcm = _shift(I_Bo, -mass, c)
+def _spin_force(topology: Array, i: int, time_step: float, position: Array, V_WB_W: Array) -> tuple[Vector3, Vector3]:
+    """Moment and force about Bo that add to -Fb_Bo_W what (1) and (2) ask for."""
+    mass, c, I_Bo = composite_inertia(topology, i, position)
+    I_Bcm = shift(I_Bo, -mass, c)
     w, v = rotational(V_WB_W), translational(V_WB_W)
+    angle_2 = _angle_squared(time_step, w)
     share = 0.5 * time_step
     if exceeds(angle_2, _MOST_ANGLE * _MOST_ANGLE):
         share = share * _MOST_ANGLE * angle_2**-0.5
@@ -107,9 +139,7 @@ def _add_fast_spin(
     force = scaled(mass, add(acceleration, add(cross(alpha, c), cross(w, cross(w, c)))))
     moment = add(transform(I_Bo, alpha), scaled(mass, cross(c, acceleration)))
     moment = add(moment, cross(w, transform(I_Bo, w)))
-    H, v_start = position[i]["H_PB_W"], topology[i]["v_start"]
-    for k in range(topology[i]["num_v"]):
-        tau[v_start + k] += power(H, k, moment, force)
+    return moment, force
 
 
 @device
@@ -138,7 +168,7 @@ def midpoint_spin(I: Matrix3, w: Vector3, share: Any) -> Vector3:
 
 
 @device
-def _composite_inertia(topology: Array, i: int, position: Array) -> tuple[Any, Vector3, Matrix3]:
+def composite_inertia(topology: Array, i: int, position: Array) -> tuple[Any, Vector3, Matrix3]:
     """Mass, p_BoBcm_W and inertia about Bo in W, of mobod i and all that is outboard of it."""
     p_WoBo_W = vector(position[i]["p_WoBo_W"])
     mass, total = position[i]["mass"], matrix(position[i]["I_BBo_W"])
@@ -146,8 +176,8 @@ def _composite_inertia(topology: Array, i: int, position: Array) -> tuple[Any, V
     for k in range(i + 1, topology[i]["subtree_end"]):
         body = position[k]
         arm, c = subtract(vector(body["p_WoBo_W"]), p_WoBo_W), vector(body["p_BoBcm_W"])
-        about_center = _shift(matrix(body["I_BBo_W"]), -body["mass"], c)
-        shifted = _shift(about_center, body["mass"], add(arm, c))
+        about_center = shift(matrix(body["I_BBo_W"]), -body["mass"], c)
+        shifted = shift(about_center, body["mass"], add(arm, c))
         mass, h = mass + body["mass"], add(h, scaled(body["mass"], add(arm, c)))
         total = add(total[0], shifted[0]), add(total[1], shifted[1]), add(total[2], shifted[2])
     # A body without mass does not get here: its dynamics are refused.
@@ -155,7 +185,7 @@ def _composite_inertia(topology: Array, i: int, position: Array) -> tuple[Any, V
 
 
 @device
-def _shift(I: Matrix3, mass: Any, p: Vector3) -> Matrix3:
+def shift(I: Matrix3, mass: Any, p: Vector3) -> Matrix3:
     """I + mass (|p|^2 1 - p p^T), the parallel axis theorem."""
     square = dot(p, p)
     return (

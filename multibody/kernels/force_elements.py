@@ -9,9 +9,11 @@ each kind stand in its file of elements/.
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
+from merganser.framework.native.hinted_types import Floats, FloatTable
 from merganser.multibody.kernels.elements.bushing import add_bushing
 from merganser.multibody.kernels.elements.kind import FINE
 from merganser.multibody.kernels.elements.table import add_energy, add_forces
+from merganser.multibody.kernels.layout import Constants, Elements, Positions, Velocities
 from merganser.multibody.kernels.spatial import Array
 
 __all__ = [
@@ -27,20 +29,20 @@ __all__ = [
 @device
 def calc_force_elements(
     # Model:
-    elements: Array,  # shape [num_elements], see layout.py
-    constants_in: Array,  # shape [num_elements]
+    elements: Elements,  # shape [num_elements], see layout.py
+    constants_in: Constants,  # shape [num_elements]
     first: int,  # number of the first element to count
     end: int,  # number after that of the last one
     # In:
-    q_in: Array,  # generalized positions, shape [num_q]
-    v_in: Array,  # generalized velocities, shape [num_v]
-    position_in: Array,  # position records, shape [num_mobods]
-    velocity_in: Array,  # velocity records, shape [num_mobods]
-    tau_in: Array,  # other generalized forces, shape [num_v]
-    F_applied_in: Array,  # other spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
+    q_in: Floats,  # generalized positions, shape [num_q]
+    v_in: Floats,  # generalized velocities, shape [num_v]
+    position_in: Positions,  # position records, shape [num_mobods]
+    velocity_in: Velocities,  # velocity records, shape [num_mobods]
+    tau_in: Floats,  # other generalized forces, shape [num_v]
+    F_applied_in: FloatTable,  # other spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
     # Out:
-    tau_out: Array,  # tau_in and the forces of the elements, shape [num_v]; may be the same array
-    F_out: Array,  # F_applied_in and the forces of the elements, shape [num_mobods, 6]; may be the same array
+    tau_out: Floats,  # tau_in and the forces of the elements, shape [num_v]; may be the same array
+    F_out: FloatTable,  # F_applied_in and the forces of the elements, shape [num_mobods, 6]; may be the same array
 ) -> int:
     """Adds up the forces of a range of elements.
 

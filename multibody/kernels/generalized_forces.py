@@ -11,8 +11,9 @@ Source: R. Featherstone, Rigid Body Dynamics Algorithms (2008), section 5.3.
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
+from merganser.framework.native.hinted_types import Floats, FloatTable
+from merganser.multibody.kernels.layout import Positions, Topology
 from merganser.multibody.kernels.spatial import (
-    Array,
     add,
     add_spatial,
     cross,
@@ -28,14 +29,14 @@ __all__ = ["calc_generalized_forces", "generalized_forces"]
 @device
 def calc_generalized_forces(
     # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
+    topology: Topology,  # shape [num_mobods], see layout.py
     # In:
-    position_in: Array,  # position records, shape [num_mobods]
-    F_Bo_W_in: Array,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
+    position_in: Positions,  # position records, shape [num_mobods]
+    F_Bo_W_in: FloatTable,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
     # Work:
-    F_work: Array,  # shape [num_mobods, 6]
+    F_work: FloatTable,  # shape [num_mobods, 6]
     # Out:
-    tau_out: Array,  # generalized forces, shape [num_v]
+    tau_out: Floats,  # generalized forces, shape [num_v]
 ) -> None:
     """Computes tau = J^T F, equations (1) and (2)."""
     for i in range(topology.shape[0]):

@@ -15,7 +15,9 @@ Source: R. Featherstone, Rigid Body Dynamics Algorithms (2008), section 6.2 (com
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
-from merganser.multibody.kernels.spatial import Array, add, cross, power, scaled, set_vector, vector
+from merganser.framework.native.hinted_types import Floats
+from merganser.multibody.kernels.layout import Parameters, Positions, Scratch, Topology
+from merganser.multibody.kernels.spatial import add, cross, power, scaled, set_vector, vector
 
 __all__ = ["calc_gravity_forces", "gravity_forces"]
 
@@ -23,15 +25,15 @@ __all__ = ["calc_gravity_forces", "gravity_forces"]
 @device
 def calc_gravity_forces(
     # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
-    parameters: Array,  # shape [num_mobods]; not read: everything needed is in position_in
-    gravity_in: Array,  # g_W [m/s^2], shape [3]
+    topology: Topology,  # shape [num_mobods], see layout.py
+    parameters: Parameters,  # shape [num_mobods]; not read: everything needed is in position_in
+    gravity_in: Floats,  # g_W [m/s^2], shape [3]
     # In:
-    position_in: Array,  # position records, shape [num_mobods]
+    position_in: Positions,  # position records, shape [num_mobods]
     # Work:
-    scratch_work: Array,  # shape [num_mobods]
+    scratch_work: Scratch,  # shape [num_mobods]
     # Out:
-    tau_g_out: Array,  # generalized forces, shape [num_v]
+    tau_g_out: Floats,  # generalized forces, shape [num_v]
 ) -> None:
     """Computes tau_g(q), equations (1) and (2)."""
     g_W = vector(gravity_in)

@@ -19,6 +19,8 @@ Source: R. Featherstone, Rigid Body Dynamics Algorithms (2008), table 5.1; refle
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
+from merganser.framework.native.hinted_types import Floats, FloatTable
+from merganser.multibody.kernels.layout import Parameters, Positions, Scratch, Topology, Velocities
 from merganser.multibody.kernels.spatial import (
     Array,
     add,
@@ -40,18 +42,18 @@ __all__ = ["calc_inverse_dynamics", "inverse_dynamics"]
 @device
 def calc_inverse_dynamics(
     # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
-    parameters: Array,  # shape [num_mobods]
-    gravity_in: Array,  # g_W [m/s^2], shape [3]
+    topology: Topology,  # shape [num_mobods], see layout.py
+    parameters: Parameters,  # shape [num_mobods]
+    gravity_in: Floats,  # g_W [m/s^2], shape [3]
     # In:
-    position_in: Array,  # position records, shape [num_mobods]
-    velocity_in: Array,  # velocity records, shape [num_mobods]
-    vdot_in: Array,  # generalized accelerations, shape [num_v]
-    F_applied_in: Array,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
+    position_in: Positions,  # position records, shape [num_mobods]
+    velocity_in: Velocities,  # velocity records, shape [num_mobods]
+    vdot_in: Floats,  # generalized accelerations, shape [num_v]
+    F_applied_in: FloatTable,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
     # Work:
-    scratch_work: Array,  # shape [num_mobods]; holds F_Bo_W, the force that P exerts on B, afterwards
+    scratch_work: Scratch,  # shape [num_mobods]; holds F_Bo_W, the force that P exerts on B, afterwards
     # Out:
-    tau_out: Array,  # generalized forces, shape [num_v]
+    tau_out: Floats,  # generalized forces, shape [num_v]
 ) -> None:
     """Computes the generalized forces that produce vdot, equations (1) to (4)."""
     _accelerate(topology, gravity_in, position_in, velocity_in, vdot_in, F_applied_in, scratch_work)
@@ -122,9 +124,8 @@ def _project_forces(
         force = translational(scratch_work[i]["F_Bo_W"])
         # tau_k = H_PB_W[k] . F_Bo_W + reflected_inertia vdot_k  (4)
         for k in range(node["num_v"]):
-            tau_out[node["v_start"] + k] = power(body["H_PB_W"], k, moment, force)
-        if node["num_v"] == 1:
-            tau_out[node["v_start"]] += parameters[i]["reflected_inertia"] * vdot_in[node["v_start"]]
+            s = node["v_start"] + k
+            tau_out[s] = power(body["H_PB_W"], k, moment, force) + parameters[i]["reflected_inertia"] * vdot_in[s]
         # F_Po_W += Phi^T(F_Bo_W)  (3)
         if node["parent"] > 0:
             moment = add(moment, cross(vector(body["p_PoBo_W"]), force))

@@ -154,9 +154,8 @@ def calc_inverse_dynamics_derivatives(
             damping = parameters[i]["damping"][k]
             tau_out[s] = _power(work["S"][k], work["F"]) - _power(work["S"][k], work["E"]) + damping * v_in[s]
             dtau_dv_out[s, s] += damping
-            if node["num_v"] == 1:
-                tau_out[s] += parameters[i]["reflected_inertia"] * vdot_in[s]
-                M_out[s, s] += parameters[i]["reflected_inertia"]
+            tau_out[s] += parameters[i]["reflected_inertia"] * vdot_in[s]
+            M_out[s, s] += parameters[i]["reflected_inertia"]
         if node["parent"] > 0:
             _add_composite(sensitivity_work[i], sensitivity_work[node["parent"]])
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
+from merganser.framework.native.hinted_types import Floats
+from merganser.multibody.kernels.layout import Parameters, Positions, Topology, Velocities
 from merganser.multibody.kernels.position import calc_position_kinematics
-from merganser.multibody.kernels.spatial import Array
 from merganser.multibody.kernels.velocity import calc_velocity_kinematics
 
 __all__ = ["calc_kinematics", "kinematics"]
@@ -13,14 +14,14 @@ __all__ = ["calc_kinematics", "kinematics"]
 @device
 def calc_kinematics(
     # Model:
-    topology: Array,  # shape [num_mobods], see layout.py
-    parameters: Array,  # shape [num_mobods]
+    topology: Topology,  # shape [num_mobods], see layout.py
+    parameters: Parameters,  # shape [num_mobods]
     # In:
-    q_in: Array,  # generalized positions, shape [num_q]
-    v_in: Array,  # generalized velocities, shape [num_v]
+    q_in: Floats,  # generalized positions, shape [num_q]
+    v_in: Floats,  # generalized velocities, shape [num_v]
     # Out:
-    position_out: Array,  # position records, shape [num_mobods]
-    velocity_out: Array,  # velocity records, shape [num_mobods]
+    position_out: Positions,  # position records, shape [num_mobods]
+    velocity_out: Velocities,  # velocity records, shape [num_mobods]
 ) -> None:
     """Computes everything that depends on q, and on q and v."""
     calc_position_kinematics(topology, parameters, q_in, position_out)

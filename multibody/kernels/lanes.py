@@ -20,7 +20,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from merganser.framework.native import kernel
+from merganser.framework.native import device, kernel
 
 __all__ = ["Places", "over_lanes", "places_of"]
 
@@ -88,7 +88,7 @@ def over_lanes(single: Any) -> Any:
         A kernel whose first argument is the number of lanes; then come the arguments of `single`, with the axis of
         the lanes. If `single` returns a status, it returns that of the first lane in which it is not 0.
     """
-    function: Callable[..., Any] = single.interpreted
+    function: Callable[..., Any] = device(single.interpreted)
     names = list(inspect.signature(function).parameters)
     lane = ", ".join(_in_lane(name) for name in names)
     has_status = function.__annotations__["return"] in (int, "int")

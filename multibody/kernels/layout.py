@@ -33,11 +33,15 @@ of the body.
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+from merganser.framework.native.records_of_arrays import ArrayOf
 
 __all__ = [
+    "BALL_QUATERNION",
     "BALL_RPY",
     "BUSHING",
     "CURVILINEAR",
@@ -53,6 +57,13 @@ __all__ = [
     "SPRING_DAMPER",
     "UNIVERSAL",
     "WELD",
+    "Constants",
+    "Elements",
+    "Parameters",
+    "Positions",
+    "Scratch",
+    "Topology",
+    "Velocities",
     "constant_dtype",
     "element_dtype",
     "frame_dtype",
@@ -76,6 +87,7 @@ BALL_RPY = 6  # q: roll, pitch, yaw of R_FM [rad]; v: w_FM_F
 RPY_FLOATING = 7  # q: roll, pitch, yaw of R_FM, then p_FoMo_F; v: w_FM_F, v_FMo_F
 UNIVERSAL = 8  # q: angle about Fx, then about My [rad]
 CURVILINEAR = 9  # q: distance along a planar path of lines and arcs [m]
+BALL_QUATERNION = 10  # q: quaternion w, x, y, z of R_FM; v: w_FM_F
 
 topology_dtype = np.dtype(
     [
@@ -89,6 +101,9 @@ topology_dtype = np.dtype(
         ("path_start", np.int64),  # the segments of the path of a curvilinear mobilizer are the parameter
         ("path_end", np.int64),  # records range(path_start, path_end)
         ("is_weightless", np.int64),  # 1 if gravity does not act on B, 0 if it does
+        # Of the world alone: 1 if discrete steps take forces of velocity products at their beginning, see
+        # velocity_products.py.
+        ("has_explicit_products", np.int64),
         ("carries", np.int64),  # which of its velocities carry which, see about_one_point.py
         # Of a kind from outside the table of mobilizers, where the addresses of its functions stand (kind_table.py),
         # for floats and for complex numbers. Addresses are those of one process.
@@ -145,7 +160,8 @@ def parameter_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
             ("p_BoBcm_B", scalar, (3,)),
             ("G_BBo_B", scalar, (3, 3)),  # unit inertia (inertia for mass 1) about Bo [m^2]
             ("damping", scalar, (MAX_VELOCITIES,)),  # tau = -damping v
-            ("reflected_inertia", scalar),  # armature and rotors: on the diagonal of M, if there is one velocity
+            ("friction", scalar, (MAX_VELOCITIES,)),  # dry, |tau| <= friction
+            ("reflected_inertia", scalar),  # armature and rotors, on the diagonal of M, of one velocity or a ball
         ]
     )
 
@@ -221,6 +237,11 @@ def scratch_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
         [
             ("A_WB_W", scalar, (6,)),
             ("F_Bo_W", scalar, (6,)),
+            # Of the first body of a tree, in discrete steps (velocity_products.py):
+            ("energy", scalar),  # [J]
+            ("work", scalar),  # [J]
+            ("momentum", scalar, (3,)),  # [N s]
+            ("share", scalar),  # s; 0 for trees whose velocity products are explicit
             # Composite body inertia: B and all bodies outboard of it, as one rigid body.
             ("mass_C", scalar),
             ("mp_C_W", scalar, (3,)),  # mass times centre of mass, from Bo
@@ -237,3 +258,12 @@ def scratch_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
             ("e_B", scalar, (MAX_VELOCITIES,)),  # hinge force left over, L^-1 e
         ]
     )
+
+# What kernels take, by the hints of their parameters (framework/native/hinted_types.py).
+Topology = Annotated[NDArray[Any], ArrayOf(topology_dtype)]
+Elements = Annotated[NDArray[Any], ArrayOf(element_dtype)]
+Parameters = Annotated[NDArray[Any], ArrayOf(parameter_dtype())]
+Constants = Annotated[NDArray[Any], ArrayOf(constant_dtype())]
+Positions = Annotated[NDArray[Any], ArrayOf(position_dtype())]
+Velocities = Annotated[NDArray[Any], ArrayOf(velocity_dtype())]
+Scratch = Annotated[NDArray[Any], ArrayOf(scratch_dtype())]

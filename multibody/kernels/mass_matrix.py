@@ -65,8 +65,8 @@ def calc_mass_matrix(
     for i in range(num_mobods - 1, 0, -1):
         node = topology[i]
         fill_rows(i, topology, position_in, scratch_work[i], 0, M_out)
-        if node["num_v"] == 1:
-            M_out[node["v_start"], node["v_start"]] += parameters[i]["reflected_inertia"]
+        for k in range(node["v_start"], node["v_start"] + node["num_v"]):
+            M_out[k, k] += parameters[i]["reflected_inertia"]
         if node["parent"] > 0:
             add_composite(scratch_work[i], vector(position_in[i]["p_PoBo_W"]), scratch_work[node["parent"]])
 

@@ -71,8 +71,7 @@ def calc_mass_matrix_derivatives(
             row = topology[i]["v_start"] + k
             _set_changes(i, k, topology, composite_work, Z_work)
             _fill(i, k, topology, composite_work, Z_work, first_column, M_io, dM_io)
-            if topology[i]["num_v"] == 1:
-                M_io[row, row] += parameters[i]["reflected_inertia"]
+            M_io[row, row] += parameters[i]["reflected_inertia"]
         if topology[i]["parent"] > 0:
             add_inertia(composite_work[i], composite_work[topology[i]["parent"]])
 

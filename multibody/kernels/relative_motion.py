@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from merganser.framework.native import device, kernel
 from merganser.multibody.kernels.accelerations import calc_spatial_accelerations
+from merganser.multibody.kernels.ends import arm_to, velocity_of
 from merganser.multibody.kernels.frames import axes_of, express, locate, point
 from merganser.multibody.kernels.spatial import (
     Array,
@@ -144,14 +145,13 @@ def calc_center_of_mass_acceleration(
 @device
 def velocity_at(body: Array, motion: Array, p_WoQ_W: Vector3) -> Vector3:
     """v_WQ(X), equation (1), from the position and velocity records of X."""
-    p_XoQ_W = subtract(p_WoQ_W, vector(body["p_WoBo_W"]))
-    return add(translational(motion["V_WB_W"]), cross(rotational(motion["V_WB_W"]), p_XoQ_W))
+    return velocity_of(motion["V_WB_W"], arm_to(body, p_WoQ_W))
 
 
 @device
 def acceleration_at(body: Array, motion: Array, A_WX_W: Array, p_WoQ_W: Vector3) -> Vector3:
     """a_WQ(X), equation (2), from the records of X and its acceleration."""
-    p_XoQ_W = subtract(p_WoQ_W, vector(body["p_WoBo_W"]))
+    p_XoQ_W = arm_to(body, p_WoQ_W)
     w_WX = rotational(motion["V_WB_W"])
     centripetal = cross(w_WX, cross(w_WX, p_XoQ_W))
     return add(add(translational(A_WX_W), cross(rotational(A_WX_W), p_XoQ_W)), centripetal)

@@ -19,7 +19,7 @@ from typing import Any
 from merganser.framework.native import device, inlined
 from merganser.multibody.kernels.spatial import Array
 
-__all__ = ["factorize", "multiply_by_inverse"]
+__all__ = ["eliminate", "factorize", "multiply_by_inverse"]
 
 
 @device
@@ -27,19 +27,25 @@ def factorize(topology: Array, M_io: Array) -> None:
     """Replaces the lower triangle of M by L, and its diagonal by Delta^-1, equation (1)."""
     for i in range(topology.shape[0] - 1, 0, -1):
         for k in range(topology[i]["num_v"] - 1, -1, -1):
-            row = topology[i]["v_start"] + k
-            M_io[row, row] = 1.0 / M_io[row, row]
-            a, l = _inboard(topology, i, k)
-            while a > 0:
-                first, end, a, l = _run(topology, a, l)
-                for r in range(end - 1, first - 1, -1):
-                    L_kr = M_io[row, r] * M_io[row, row]
-                    _subtract_part(M_io, r, L_kr, row, first, r + 1)  # here row still holds Delta L
-                    b, m = a, l
-                    while b > 0:
-                        start, stop, b, m = _run(topology, b, m)
-                        _subtract_part(M_io, r, L_kr, row, start, stop)
-                    M_io[row, r] = L_kr
+            eliminate(topology, i, k, M_io)
+
+
+@device
+def eliminate(topology: Array, i: int, k: int, M_io: Array) -> None:
+    """Does in (1) what velocity k of mobod i asks for, after all with greater numbers; M_io holds its pivot."""
+    row = topology[i]["v_start"] + k
+    M_io[row, row] = 1.0 / M_io[row, row]
+    a, l = _inboard(topology, i, k)
+    while a > 0:
+        first, end, a, l = _run(topology, a, l)
+        for r in range(end - 1, first - 1, -1):
+            L_kr = M_io[row, r] * M_io[row, row]
+            _subtract_part(M_io, r, L_kr, row, first, r + 1)  # here row still holds Delta L
+            b, m = a, l
+            while b > 0:
+                start, stop, b, m = _run(topology, b, m)
+                _subtract_part(M_io, r, L_kr, row, start, stop)
+            M_io[row, r] = L_kr
 
 
 @device

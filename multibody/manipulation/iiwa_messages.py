@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from merganser.framework import BasicVector, Context, InputPort, OutputPort
+from merganser.framework import BasicVector, Context, InputPort
 from merganser.framework.lcm.message import microseconds
 from merganser.framework.lcm.messages.manipulators import lcmt_iiwa_command, lcmt_iiwa_status
 from merganser.multibody.manipulation.iiwa import (
@@ -14,6 +14,7 @@ from merganser.multibody.manipulation.iiwa import (
     torque_enabled,
 )
 from merganser.multibody.manipulation.joint_commands import JointCommandReceiver, JointCommandSender
+from merganser.multibody.manipulation.joint_messages import input_port, output_port
 from merganser.multibody.manipulation.joint_status import JointStatusReceiver, JointStatusSender
 
 __all__ = ["IiwaCommandReceiver", "IiwaCommandSender", "IiwaStatusReceiver", "IiwaStatusSender"]
@@ -53,9 +54,7 @@ class IiwaCommandReceiver(JointCommandReceiver):
             self.DeclareVectorOutputPort("torque", self._num_joints, self._calc_torque)
         self.DeclareVectorOutputPort("time", 1, self._calc_time)
 
-    def get_time_output_port(self) -> OutputPort:
-        """Returns the port that gives the time of the message."""
-        return self._port("time")
+    get_time_output_port = output_port("time", "the time of the message")
 
     def _has_come(self, message: Any) -> bool:
         return not message.utime == message.num_joints == message.num_torques == 0
@@ -142,13 +141,8 @@ class IiwaStatusReceiver(JointStatusReceiver):
             }
         )
 
-    def get_time_measured_output_port(self) -> OutputPort:
-        """Returns the port that gives the time of the message."""
-        return self._port("time_measured")
-
-    def get_velocity_estimated_output_port(self) -> OutputPort:
-        """Returns the port that gives estimated velocities."""
-        return self._port("velocity_estimated")
+    get_time_measured_output_port = output_port("time_measured", "the time of the message")
+    get_velocity_estimated_output_port = output_port("velocity_estimated", "estimated velocities")
 
     def _calc_time(self, context: Context, output: BasicVector) -> None:
         message = self._message.Eval(context)
@@ -181,9 +175,7 @@ class IiwaStatusSender(JointStatusSender):
         """Returns the port that takes the time of the message."""
         return self._time
 
-    def get_velocity_estimated_input_port(self) -> InputPort:
-        """Returns the port that takes estimated velocities."""
-        return self._port("velocity_estimated")
+    get_velocity_estimated_input_port = input_port("velocity_estimated", "estimated velocities")
 
     def _fill(self, context: Context, message: Any) -> None:
         message.utime = _time(self._time, context)

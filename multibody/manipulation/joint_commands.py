@@ -8,11 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework import BasicVector, Context, InputPort, OutputPort
+from merganser.framework import BasicVector, Context, InputPort
 from merganser.framework.core.inside import declare_vector_entry
 from merganser.framework.core.native_function import native
 from merganser.framework.core.native_wires import InputOr
-from merganser.multibody.manipulation.joint_messages import JointMessageReceiver, JointMessageSender, vector_of
+from merganser.multibody.manipulation.joint_messages import (
+    JointMessageReceiver,
+    JointMessageSender,
+    input_port,
+    output_port,
+    vector_of,
+)
 
 __all__ = ["JointCommandReceiver", "JointCommandSender"]
 
@@ -97,13 +103,8 @@ class JointCommandReceiver(JointMessageReceiver):
         """Returns the port that takes the measured positions."""
         return self._measured
 
-    def get_commanded_position_output_port(self) -> OutputPort:
-        """Returns the port that gives the positions."""
-        return self._port("position")
-
-    def get_commanded_torque_output_port(self) -> OutputPort:
-        """Returns the port that gives the torques."""
-        return self._port("torque")
+    get_commanded_position_output_port = output_port("position", "the positions")
+    get_commanded_torque_output_port = output_port("torque", "the torques")
 
     def _has_come(self, message: Any) -> bool:
         """Override: whether a message is a command, and not the empty one that is there before."""
@@ -128,10 +129,5 @@ class JointCommandReceiver(JointMessageReceiver):
 class JointCommandSender(JointMessageSender):
     """Abstract: makes a message of commands."""
 
-    def get_position_input_port(self) -> InputPort:
-        """Returns the port that takes positions."""
-        return self._port("position")
-
-    def get_torque_input_port(self) -> InputPort:
-        """Returns the port that takes torques."""
-        return self._port("torque")
+    get_position_input_port = input_port("position", "positions")
+    get_torque_input_port = input_port("torque", "torques")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from merganser.framework import BasicVector, Context, InputPort, LeafSystem, OutputPort, Value
 from merganser.framework.core.scalar_conversion import SystemScalarConverter
 from merganser.framework.core.values import AbstractValue
 
-__all__ = ["JointMessageReceiver", "JointMessageSender", "vector_of"]
+__all__ = ["JointMessageReceiver", "JointMessageSender", "input_port", "output_port", "vector_of"]
 
 
 def vector_of(message: Any, member: str, length: str, num_joints: int, where: str) -> Any:
@@ -31,6 +31,29 @@ def vector_of(message: Any, member: str, length: str, num_joints: int, where: st
     if found != num_joints or len(values) != num_joints:
         raise RuntimeError(f"{where} expected {length} = {num_joints}, but received {found}.")
     return values
+
+
+def input_port(name: str, what: str) -> Callable[[Any], InputPort]:
+    """A function of a sender that returns the input port of this name, which takes `what`."""
+    return _PortFunction(name, f"takes {what}")  # type: ignore[return-value]  # which the class replaces by a function
+
+
+def output_port(name: str, what: str) -> Callable[[Any], OutputPort]:
+    """A function of a receiver that returns the output port of this name, which gives `what`."""
+    return _PortFunction(name, f"gives {what}")  # type: ignore[return-value]
+
+
+class _PortFunction:
+    def __init__(self, port: str, words: str) -> None:
+        self._port, self._words = port, words
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        def port(system: Any) -> Any:
+            return system._port(self._port)
+
+        port.__name__, port.__qualname__ = name, f"{owner.__qualname__}.{name}"
+        port.__doc__ = f"Returns the port that {self._words}."
+        setattr(owner, name, port)
 
 
 class _JointMessages(LeafSystem):

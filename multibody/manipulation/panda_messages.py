@@ -6,10 +6,11 @@ import functools
 import operator
 from typing import Any
 
-from merganser.framework import BasicVector, Context, InputPort, OutputPort
+from merganser.framework import BasicVector, Context
 from merganser.framework.lcm.message import microseconds
 from merganser.framework.lcm.messages.manipulators import lcmt_panda_command, lcmt_panda_status
 from merganser.multibody.manipulation.joint_commands import JointCommandReceiver, JointCommandSender
+from merganser.multibody.manipulation.joint_messages import input_port, output_port
 from merganser.multibody.manipulation.joint_status import JointStatusReceiver, JointStatusSender
 from merganser.multibody.manipulation.panda import PandaControlMode, kPandaArmNumJoints
 
@@ -56,9 +57,7 @@ class PandaCommandReceiver(JointCommandReceiver):
             else:
                 self.DeclareVectorOutputPort(name, self._num_joints, functools.partial(self._calc, name))
 
-    def get_commanded_velocity_output_port(self) -> OutputPort:
-        """Returns the port that gives the velocities."""
-        return self._port("velocity")
+    get_commanded_velocity_output_port = output_port("velocity", "the velocities")
 
     def LatchInitialPosition(self, context: Context) -> None:
         """Keeps the measured positions in the state of a Context, as the first step of a simulation does.
@@ -105,9 +104,7 @@ class PandaCommandSender(JointCommandSender):
         self._quantities, self._mode = _quantities(control_mode), operator.index(control_mode)
         self._declare_vectors(*self._quantities)
 
-    def get_velocity_input_port(self) -> InputPort:
-        """Returns the port that takes velocities."""
-        return self._port("velocity")
+    get_velocity_input_port = input_port("velocity", "velocities")
 
     def _fill(self, context: Context, message: Any) -> None:
         message.utime = microseconds(context.get_time())
@@ -137,17 +134,9 @@ class PandaStatusReceiver(JointStatusReceiver):
         super().__init__(lcmt_panda_status, num_joints)
         self._declare_members(_STATUS)
 
-    def get_velocity_commanded_output_port(self) -> OutputPort:
-        """Returns the port that gives commanded velocities."""
-        return self._port("velocity_commanded")
-
-    def get_velocity_measured_output_port(self) -> OutputPort:
-        """Returns the port that gives measured velocities."""
-        return self._port("velocity_measured")
-
-    def get_acceleration_commanded_output_port(self) -> OutputPort:
-        """Returns the port that gives commanded accelerations."""
-        return self._port("acceleration_commanded")
+    get_velocity_commanded_output_port = output_port("velocity_commanded", "commanded velocities")
+    get_velocity_measured_output_port = output_port("velocity_measured", "measured velocities")
+    get_acceleration_commanded_output_port = output_port("acceleration_commanded", "commanded accelerations")
 
 
 class PandaStatusSender(JointStatusSender):
@@ -168,17 +157,9 @@ class PandaStatusSender(JointStatusSender):
         super().__init__(lcmt_panda_status, num_joints)
         self._declare_vectors(*_STATUS)
 
-    def get_velocity_commanded_input_port(self) -> InputPort:
-        """Returns the port that takes commanded velocities."""
-        return self._port("velocity_commanded")
-
-    def get_velocity_measured_input_port(self) -> InputPort:
-        """Returns the port that takes measured velocities."""
-        return self._port("velocity_measured")
-
-    def get_acceleration_commanded_input_port(self) -> InputPort:
-        """Returns the port that takes commanded accelerations."""
-        return self._port("acceleration_commanded")
+    get_velocity_commanded_input_port = input_port("velocity_commanded", "commanded velocities")
+    get_velocity_measured_input_port = input_port("velocity_measured", "measured velocities")
+    get_acceleration_commanded_input_port = input_port("acceleration_commanded", "commanded accelerations")
 
     def _fill(self, context: Context, message: Any) -> None:
         message.utime = microseconds(context.get_time())

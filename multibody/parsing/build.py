@@ -12,6 +12,8 @@ import numpy as np
 
 from merganser import geometry
 from merganser.framework.math import RigidTransform
+from merganser.multibody.kernels.constraints.linear import LINEAR
+from merganser.multibody.kernels.constraints.polynomial import POLYNOMIAL
 from merganser.multibody.kernels.constraints.tendon import TENDON
 from merganser.multibody.parsing.build_geometry import make_proximity_properties, make_shape, make_visual
 from merganser.multibody.parsing.description import (
@@ -20,6 +22,7 @@ from merganser.multibody.parsing.description import (
     BushingDescription,
     CollisionExclusionDescription,
     DocumentDescription,
+    FluidDescription,
     FrameDescription,
     FrameReference,
     GeometryDescription,
@@ -32,9 +35,14 @@ from merganser.multibody.parsing.description import (
 from merganser.multibody.parsing.errors import Diagnostics, ParsingError, located
 from merganser.multibody.plant import DiscreteContactSolver
 from merganser.multibody.tree import (
+    BallQuaternionJoint,
     BallRpyJoint,
+    BallSpring,
     CurvilinearJoint,
     FixedOffsetFrame,
+    FluidForceOnBox,
+    FluidForceOnEllipsoid,
+    ForceElement,
     LinearBushingRollPitchYaw,
     LinearSpringDamper,
     PdControllerGains,
@@ -48,6 +56,7 @@ from merganser.multibody.tree import (
     WeldJoint,
 )
 
+_EQUALITIES = {kind.name: kind for kind in (POLYNOMIAL, LINEAR)}
 _NUM_OWN_INSTANCES = 2  # of every plant: the world, and that of elements without a model
 
 
@@ -124,6 +133,9 @@ class _DocumentBuilder:
             ends = self._bodies[spring.body_A], spring.p_AP, self._bodies[spring.body_B], spring.p_BQ
             constants = spring.free_length, spring.stiffness, spring.damping
             self._plant.AddForceElement(LinearSpringDamper(*ends, *constants))
+        for fluid in model.fluids:
+            with located(fluid.location):
+                self._add_fluid(model, fluid)
         self._add_constraints(model)
         for exclusion in model.exclusions:
             self._add_exclusion(exclusion)
@@ -157,12 +169,20 @@ class _DocumentBuilder:
         constants = bushing.torque_stiffness, bushing.torque_damping, bushing.force_stiffness, bushing.force_damping
         self._plant.AddForceElement(LinearBushingRollPitchYaw(A, C, *constants))
 
+    def _add_fluid(self, model: ModelDescription, fluid: FluidDescription) -> None:
+        body = self._bodies[BodyReference(model.name, fluid.body)]
+        given = body, fluid.X_BG, fluid.size, fluid.density, fluid.viscosity, fluid.wind
+        if fluid.coefficients is None:
+            self._plant.AddForceElement(FluidForceOnBox(*given))
+        else:
+            self._plant.AddForceElement(FluidForceOnEllipsoid(*given, fluid.coefficients))
+
     def _uses_tamsi(self) -> bool:
         return self._plant.get_discrete_contact_solver() is DiscreteContactSolver.kTamsi
 
     def _add_constraints(self, model: ModelDescription) -> None:
         constraints: list[Any] = [
-            *model.couplers, *model.ball_constraints, *model.weld_constraints, *model.tendons
+            *model.couplers, *model.equalities, *model.ball_constraints, *model.weld_constraints, *model.tendons
         ]  # fmt: skip
         if constraints and self._uses_tamsi():
             self._diagnostics.warn(
@@ -174,6 +194,10 @@ class _DocumentBuilder:
         for coupler in model.couplers:
             joints = (self._joints[coupler.model, name] for name in (coupler.joint0, coupler.joint1))
             self._plant.AddCouplerConstraint(*joints, coupler.gear_ratio, coupler.offset)
+        for equality in model.equalities:
+            with located(equality.location):
+                of_equality = [self._joints[model.name, name] for name in equality.joints]
+                self._plant.AddConstraint(_EQUALITIES[equality.kind], *of_equality, constants=equality.constants)
         for ball in model.ball_constraints:
             body_A, body_B = self._bodies[ball.body_A], self._bodies[ball.body_B]
             self._plant.AddBallConstraint(body_A, ball.p_AP, body_B, ball.p_BQ)
@@ -303,11 +327,14 @@ class _DocumentBuilder:
         self._joints[joint.child.model, joint.name] = added
         if joint.armature:
             added.set_default_armature(joint.armature)
+        if np.any(joint.friction):
+            added.set_default_friction_vector(np.broadcast_to(joint.friction, added.num_velocities()))
         if joint.default_positions is not None:
             added.set_default_positions(joint.default_positions)
+        if joint.type == "ball" and np.isfinite(joint.position_limits[1]):
+            added.set_rotation_limit(joint.position_limits[1])
         if joint.spring_stiffness > 0.0:
-            spring = RevoluteSpring if joint.type == "revolute" else PrismaticSpring
-            self._plant.AddForceElement(spring(added, joint.spring_reference, joint.spring_stiffness))
+            self._plant.AddForceElement(_make_spring(joint, added))
 
     def _add_loop_joint(self, joint: JointDescription) -> None:
         if joint.frames is not None:
@@ -343,7 +370,12 @@ class _DocumentBuilder:
 
 
 _JOINTS_WITH_LIMITS: dict[str, Any] = {"revolute": RevoluteJoint, "prismatic": PrismaticJoint}
-_JOINTS_WITH_DAMPING: dict[str, Any] = {"ball": BallRpyJoint, "universal": UniversalJoint, "planar": PlanarJoint}
+_JOINTS_WITH_DAMPING: dict[str, Any] = {
+    "ball": BallQuaternionJoint,
+    "ball_rpy": BallRpyJoint,
+    "universal": UniversalJoint,
+    "planar": PlanarJoint,
+}
 
 
 def _make_joint(joint: JointDescription, frame_on_parent: Any, frame_on_child: Any) -> Any:
@@ -373,3 +405,10 @@ def _make_joint(joint: JointDescription, frame_on_parent: Any, frame_on_child: A
         pos_upper_limit=upper,
         damping=damping,
     )
+
+
+def _make_spring(joint: JointDescription, added: Any) -> ForceElement:
+    if joint.type == "ball":
+        return BallSpring(added, joint.spring_stiffness)
+    kind = RevoluteSpring if joint.type == "revolute" else PrismaticSpring
+    return kind(added, joint.spring_reference, joint.spring_stiffness)

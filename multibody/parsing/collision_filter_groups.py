@@ -142,12 +142,13 @@ def apply_filters(groups: CollisionFilterGroups, plant: Any, scene_graph: Any) -
         scene_graph: gets the filters.
     """
     members = groups.groups()
+    declaration = geometry.CollisionFilterDeclaration()
     for first, second in sorted(groups.exclusion_pairs()):
-        declaration = geometry.CollisionFilterDeclaration()
         if first == second:
             declaration.ExcludeWithin(_geometry_set(members[first], plant))
         else:
             declaration.ExcludeBetween(_geometry_set(members[first], plant), _geometry_set(members[second], plant))
+    if declaration.statements():
         scene_graph.collision_filter_manager().Apply(declaration)
 
 

@@ -12,10 +12,13 @@ __all__ = [
     "BallConstraintDescription",
     "BodyReference",
     "BushingDescription",
+    "CameraDescription",
     "CollisionExclusionDescription",
     "CollisionFilterGroupDescription",
     "CouplerDescription",
     "DocumentDescription",
+    "EqualityDescription",
+    "FluidDescription",
     "FrameDescription",
     "FrameReference",
     "FrictionDescription",
@@ -24,6 +27,7 @@ __all__ = [
     "JointDescription",
     "LinkDescription",
     "ModelDescription",
+    "SensorDescription",
     "ShapeDescription",
     "SpringDamperDescription",
     "TendonDescription",
@@ -165,21 +169,22 @@ class JointDescription:
     """A joint J between a parent body P and a child body C; it belongs to the child's model.
 
     Attributes:
-        type: revolute, prismatic, fixed, ball, universal, planar, screw or curvilinear.
+        type: revolute, prismatic, fixed, ball (a quaternion), ball_rpy, universal, planar, screw or curvilinear.
         X_PJ: joint frame in the parent at zero configuration; None: the parent's body frame itself.
         X_CJ: joint frame in the child; None: the child's body frame itself.
         X_FM: for a fixed joint, the child's joint frame in the parent's, if they do not coincide.
         axis_J: unit vector, shape [3]; of revolute, prismatic and screw joints.
-        position_limits: lower and upper [rad or m].
+        position_limits: lower and upper [rad or m]; of a ball, the upper one bounds the angle of its rotation.
         velocity_limit: symmetric [rad/s or m/s].
         acceleration_limit: symmetric [rad/s^2 or m/s^2].
         damping: viscous [N m s or N s/m]; of a planar joint of x, y and angle, shape [3].
-        spring_stiffness: of a spring on a revolute or prismatic joint [N m/rad or N/m]; 0 for none.
+        friction: dry, of each velocity [N m or N].
+        spring_stiffness: of a spring on a revolute, prismatic or ball joint [N m/rad or N/m]; 0 for none.
         spring_reference: position without spring force [rad or m].
         screw_pitch: of a screw [m for each turn].
         path: of a curvilinear joint, in the parent's joint frame.
         frames: F and M, if the file names frames of its own; such a joint is added after all frames.
-        armature: inertia that moves with a revolute or prismatic joint [kg m^2 or kg].
+        armature: inertia that moves with a revolute, prismatic or ball joint [kg m^2 or kg].
         default_positions: those that new Contexts start with; None for zero.
     """
 
@@ -196,6 +201,7 @@ class JointDescription:
     velocity_limit: float = inf
     acceleration_limit: float = inf
     damping: float | np.ndarray = 0.0
+    friction: float | np.ndarray = 0.0
     spring_stiffness: float = 0.0
     spring_reference: float = 0.0
     screw_pitch: float = 0.0
@@ -266,6 +272,28 @@ class SpringDamperDescription:
 
 
 @dataclass(frozen=True)
+class FluidDescription:
+    """What a fluid around a body of one model exerts on a shape of it.
+
+    Attributes:
+        body: name of the body.
+        X_BG: pose of the shape in it.
+        size: lengths of a box, or semi-axes of an ellipsoid [m], shape [3].
+        density, viscosity, wind: of the fluid [kg/m^3, Pa s, m/s in the world].
+        coefficients: of an ellipsoid, see FluidForceOnEllipsoid; None for a box.
+    """
+
+    body: str
+    X_BG: RigidTransform
+    location: SourceLocation
+    size: np.ndarray
+    density: float
+    viscosity: float
+    wind: np.ndarray
+    coefficients: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
 class CouplerDescription:
     """A joint that mimics another one of the same model: q0 = gear_ratio q1 + offset.
 
@@ -279,6 +307,22 @@ class CouplerDescription:
     joint1: str
     gear_ratio: float
     offset: float
+    location: SourceLocation
+
+
+@dataclass(frozen=True)
+class EqualityDescription:
+    """An equation between positions of joints of one model.
+
+    Attributes:
+        kind: "polynomial" or "linear", see kernels/constraints.
+        joints: names of joints with one degree of freedom each.
+        constants: of the kind.
+    """
+
+    kind: str
+    joints: tuple[str, ...]
+    constants: tuple[float, ...]
     location: SourceLocation
 
 
@@ -361,6 +405,106 @@ class CollisionFilterGroupDescription:
     location: SourceLocation
 
 
+@dataclass(frozen=True, eq=False)
+class CameraMotion:
+    """How a camera C moves that is not fixed to its body B: with a point, or turning towards one.
+
+    Attributes:
+        is_turning: it stays at its place in B and looks at the point, with its x level; or else it keeps its
+            orientation and its place relative to the point.
+        is_of_center: the point is the mass centre of the bodies; or else the origin of the only one.
+        bodies: that have the point.
+        body: B.
+        X_BC: pose in B where the file puts the model, and
+        X_WC: in the world.
+        p_WoP_W: the point, where the file puts the model [m], shape [3].
+    """
+
+    is_turning: bool
+    is_of_center: bool
+    bodies: tuple[BodyReference, ...]
+    body: BodyReference
+    X_BC: RigidTransform
+    X_WC: RigidTransform
+    p_WoP_W: np.ndarray
+
+
+@dataclass(frozen=True)
+class CameraDescription:
+    """A camera of one model.
+
+    Attributes:
+        name: of the camera.
+        frame: name of a frame of the model: x to the right of the image, y down, z forward.
+        width, height: of its images [pixels].
+        focal: focal lengths in x and y [pixels], if it has some of its own.
+        fov_y: vertical field of view [degrees], if not.
+        motion: of a camera that is fixed to no body, and has no frame.
+    """
+
+    name: str
+    frame: str
+    width: int
+    height: int
+    focal: tuple[float, float] | None
+    fov_y: float
+    motion: CameraMotion | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class LightDescription:
+    """A light of one model.
+
+    Attributes:
+        kind: point, spot or directional.
+        frame: world, or camera (z forward).
+        color: red, green and blue, from 0 to 1.
+        attenuation: k0, k1 and k2; at the distance d there is 1 / (k0 + k1 d + k2 d^2) of it, shape [3].
+        position: in the frame [m], shape [3].
+        direction: in which it shines, shape [3].
+        cone_angle: of a spot, from its axis to the edge [degrees].
+    """
+
+    kind: str
+    frame: str
+    color: tuple[float, float, float]
+    attenuation: np.ndarray
+    position: np.ndarray
+    direction: np.ndarray
+    cone_angle: float = 0.0
+
+
+@dataclass(frozen=True)
+class SensorDescription:
+    """A sensor of one model.
+
+    Attributes:
+        kind: what it measures, as MJCF calls it.
+        name: unique among the sensors of the model.
+        frames: of what it is about, and perhaps of what that is measured against: bodies and poses X_BF in them.
+        joints: names of joints with coefficients, of joints and tendons.
+        actuators: their names, and gears by which forces are divided.
+        bodies: names of those of a subtree.
+        shape: in which contacts or the first frame count, around the last frame.
+        cutoff: what it measures is within -cutoff and cutoff, if that is positive.
+        limits: of its joint or tendon, whose distance it measures.
+        constants: in the world, what a magnetometer measures; of a projection focal lengths and the middle of the image
+            in x and y [pixels].
+    """
+
+    kind: str
+    name: str
+    location: SourceLocation
+    frames: tuple[tuple[BodyReference, RigidTransform], ...] = ()
+    joints: tuple[tuple[str, float], ...] = ()
+    actuators: tuple[tuple[str, float], ...] = ()
+    bodies: tuple[BodyReference, ...] = ()
+    shape: ShapeDescription | None = None
+    cutoff: float = 0.0
+    limits: tuple[float, float] = (-inf, inf)
+    constants: np.ndarray | None = None
+
+
 @dataclass
 class ModelDescription:
     """A model: one model instance of a plant.
@@ -369,6 +513,8 @@ class ModelDescription:
         loop_joints: those that close loops of the others, without coordinates of their own.
         is_added_first: it comes before the models of its document that are not.
         gravity: that the file asks for, in the world [m/s^2], shape [3]; None if it does not.
+        lights: that its cameras see it by; without any the renderer has its own.
+        sky: colours of the sky above, and its mean, each from 0 to 1, shape [2, 3]; None if the file has none.
     """
 
     name: str
@@ -379,7 +525,9 @@ class ModelDescription:
     frames: list[FrameDescription] = field(default_factory=list)
     bushings: list[BushingDescription] = field(default_factory=list)
     spring_dampers: list[SpringDamperDescription] = field(default_factory=list)
+    fluids: list[FluidDescription] = field(default_factory=list)
     couplers: list[CouplerDescription] = field(default_factory=list)
+    equalities: list[EqualityDescription] = field(default_factory=list)
     ball_constraints: list[BallConstraintDescription] = field(default_factory=list)
     weld_constraints: list[WeldConstraintDescription] = field(default_factory=list)
     tendons: list[TendonDescription] = field(default_factory=list)
@@ -389,8 +537,12 @@ class ModelDescription:
     nested: list[ModelDescription] = field(default_factory=list)
     world_visuals: list[GeometryDescription] = field(default_factory=list)
     world_collisions: list[GeometryDescription] = field(default_factory=list)
+    cameras: list[CameraDescription] = field(default_factory=list)
+    lights: list[LightDescription] = field(default_factory=list)
+    sensors: list[SensorDescription] = field(default_factory=list)
     is_added_first: bool = False
     gravity: np.ndarray | None = None
+    sky: np.ndarray | None = None
 
     def with_nested(self) -> list[ModelDescription]:
         """This model and all models nested in it, outer ones first."""

@@ -7,7 +7,7 @@ __all__ = ["Diagnostics", "ParsingError", "SourceLocation", "located"]
 import logging
 from dataclasses import dataclass, field
 
-from merganser.framework.core.source_location import ParsingError, SourceLocation, located
+from merganser.framework.core.source_location import ParsingError, SourceLocation, located, warn_of_file
 
 _logger = logging.getLogger("merganser.multibody.parsing")
 
@@ -18,19 +18,21 @@ class Diagnostics:
 
     Attributes:
         strict: raise a ParsingError in place of every warning.
-        warnings: the messages issued so far, each starting with `file:line`.
+        warnings: what was issued so far, and of which places.
+        contents: stands for the document that is being read.
     """
 
     strict: bool = False
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[tuple[SourceLocation, str]] = field(default_factory=list)
+    contents: int = 0
 
     def warn(self, location: SourceLocation, message: str) -> None:
-        """Logs `message` to the logger `merganser.multibody.parsing`.
+        """Logs `message` to the logger `merganser.multibody.parsing`, once in a process for the same document.
 
         Raises:
             ParsingError: parsing is strict.
         """
         if self.strict:
             raise ParsingError(location, f"{message} (strict parsing treats this warning as an error)")
-        self.warnings.append(f"{location}: {message}")
-        _logger.warning("%s: %s", location, message)
+        self.warnings.append((location, message))
+        warn_of_file(_logger, f"{location}: {message}", self.contents)

@@ -8,8 +8,10 @@ All else in the text stays as it is, spaces and comments included.
 
 from __future__ import annotations
 
-__all__ = ["fix_inertia"]
+__all__ = ["fix_inertia", "with_paths_from"]
 
+import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +30,10 @@ from merganser.multibody.tree import CalcSpatialInertia, RigidBody, SpatialInert
 _ROLES = {
     "proximity": Role.kProximity, "illustration": Role.kIllustration, "perception": Role.kPerception
 }  # fmt: skip
+# Where URDF and SDFormat name files, each before the name of one.
+_NAMES_FILE = re.compile(
+    r"""(<(?:mesh|texture)\b[^<>]*?\bfilename\s*=\s*["']\s*|<(?:uri|albedo_map|drake:diffuse_map)\s*>\s*)([^<>"']+)"""
+)
 _MODELS = {"robot": "robot", "sdf": "model"}  # tag of what has links, by the tag of the root
 
 
@@ -60,6 +66,20 @@ def fix_inertia(path: Path, roles: Sequence[str] = tuple(_ROLES)) -> str:
             pieces += [text[end:start], replacement]
             end = stop
     return "".join([*pieces, text[end:]])
+
+
+def with_paths_from(folder: Path, text: str, old_folder: Path) -> str:
+    """Returns the text of a model file that moves to another folder: relative paths of files go on naming these."""
+
+    def moved(match: re.Match[str]) -> str:
+        before, path = match.groups()
+        name = path.rstrip()
+        if "://" in name or Path(name).is_absolute() or not (old_folder / name).exists():
+            return match.group()
+        new = Path(os.path.relpath((old_folder / name).resolve(), folder.resolve())).as_posix()
+        return f"{before}{new}{path[len(name) :]}"
+
+    return text if folder.resolve() == old_folder.resolve() else _NAMES_FILE.sub(moved, text)
 
 
 def _from_geometry(
@@ -125,14 +145,22 @@ def _read(text: str, path: Path) -> _Element:
 
     def leave(tag: str) -> None:
         element, position = open_elements.pop(), index()
-        # Behind <tag/> already, but before </tag>.
-        element.end = text.index(">", position) + 1 if text.startswith("</", position) else position
+        # Behind <tag/> already, but before </tag>; what follows <tag/> may be the end of the element around it.
+        is_empty = not element.children and text.endswith("/>", element.start, position)
+        element.end = position if is_empty else text.index(">", position) + 1
 
     parser.StartElementHandler, parser.EndElementHandler = enter, leave
     try:
         parser.Parse(data, True)
     except expat.ExpatError as error:
+        if root.children and len(open_elements) == 1:  # behind the end of the root element, where it does no harm
+            return _checked_root(root, path)
         raise ParsingError(SourceLocation(str(path), error.lineno), f"not well-formed XML: {error}") from error
+    return _checked_root(root, path)
+
+
+def _checked_root(root: _Element, path: Path) -> _Element:
+    """The root element, which must be that of a model file."""
     document = root.children[0]
     if document.tag not in _MODELS:
         raise ParsingError(SourceLocation(str(path)), f"a <{document.tag}> is neither URDF nor SDFormat.")

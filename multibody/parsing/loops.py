@@ -18,8 +18,8 @@ from merganser.multibody.parsing.description import (
 )
 from merganser.multibody.parsing.errors import Diagnostics
 
-_ABOUT_A_POINT = ("ball", "universal")
-_TYPES = ("fixed", "revolute", "prismatic", "ball", "universal", "planar")  # that may be loop joints
+_ABOUT_A_POINT = ("ball", "ball_rpy", "universal")
+_TYPES = ("fixed", "revolute", "prismatic", "ball", "ball_rpy", "universal", "planar")  # that may be loop joints
 
 
 def open_loops(document: DocumentDescription, diagnostics: Diagnostics) -> None:
@@ -82,7 +82,7 @@ def _path(
 def _without_coordinates(joint: JointDescription) -> JointDescription:
     damping = np.zeros(3) if joint.type == "planar" else 0.0
     return replace(
-        joint, damping=damping, position_limits=(-inf, inf), velocity_limit=inf, acceleration_limit=inf,
+        joint, damping=damping, friction=0.0, position_limits=(-inf, inf), velocity_limit=inf, acceleration_limit=inf,
         spring_stiffness=0.0, armature=0.0, default_positions=None,
     )  # fmt: skip
 
@@ -90,6 +90,7 @@ def _without_coordinates(joint: JointDescription) -> JointDescription:
 def _lost(joint: JointDescription, document: DocumentDescription) -> list[str]:
     """What a joint had that a loop joint has not; takes it out of the document."""
     lost = ["damping"] if np.any(joint.damping) else []
+    lost += ["friction"] if np.any(joint.friction) else []
     lost += ["spring"] if joint.spring_stiffness else []
     lost += ["limits"] if max(-joint.position_limits[0], joint.position_limits[1]) < inf else []
     model, name = joint.child.model, joint.name

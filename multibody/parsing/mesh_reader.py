@@ -33,10 +33,12 @@ class MeshReader:
 
     Attributes:
         package_map: resolves addresses of files.
+        has_viewers: whether anybody sees or touches geometry; otherwise visuals and collisions are passed over.
         has_read_files: whether what is in files has become part of the description.
     """
 
     package_map: PackageMap
+    has_viewers: bool = True
     has_read_files: bool = False
 
     def read(self, node: XmlNode, uri: str, scale: np.ndarray) -> ShapeDescription:

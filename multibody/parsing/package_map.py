@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import SplitResult, unquote, urlsplit
 
+import merganser.models
 from merganser.framework.core.errors import nearest_names
+from merganser.framework.core.source_location import warn_of_file
 from merganser.multibody.parsing import remote_packages
 from merganser.multibody.parsing.errors import ParsingError, SourceLocation, located
 from merganser.multibody.parsing.xml_reader import read_xml
@@ -44,8 +46,10 @@ class PackageMap:
     """Maps package names to folders.
 
     A package is any folder; folders with a `package.xml` know their own name. Remote packages are fetched from
-    elsewhere, when their path is first asked for. A new map knows `drake_models`, which is remote, and `drake`, if a
-    drake wheel is installed; packages of these names that are added take their place.
+    elsewhere, when their path is first asked for. A new map knows `merganser_models`, the models of our examples,
+    `drake_models`, which is remote, and `drake`: the files in the folder `drake` of the environment variable
+    DRAKE_RESOURCE_ROOT, or those of an installed drake wheel, which is not imported, or else it is remote, too.
+    Packages of these names that are added take their place.
     """
 
     RemoteParams = remote_packages.RemoteParams
@@ -235,7 +239,8 @@ class PackageMap:
     def _add_near(self, url: str, folder: Path | None) -> None:
         """Adds the package that an address names, if it is unknown but near the file that refers to it.
 
-        A model inside a package can so refer to its own files before anybody has added the package. A `model://`
+        A model inside a package can so refer to its own files before anybody has added the package; so can one below a
+        folder that is only called so, without a `package.xml`, if the file is there. A `model://`
         address may name a folder beside the file; or, from inside the folder of an SDF model (which has a
         `model.config`), that folder or one beside it.
         """
@@ -249,12 +254,15 @@ class PackageMap:
         if found is None and parts.scheme == "model":
             shelves = (folder.resolve(), *(p.parent for p in around if (p / _MODEL_CONFIG).is_file()))
             found = next((shelf / name for shelf in shelves if (shelf / name).is_dir()), None)
+        if found is None and parts.path.strip("/"):
+            called_so = (parent for parent in around if parent.name == name)
+            found = next((p for p in called_so if (p / unquote(parts.path).lstrip("/")).exists()), None)
         if found is not None:
             self.Add(name, found)
 
     def _crawl(self, folder: Path, stop_at_packages: bool) -> None:
         if not os.path.isdir(folder):
-            _logger.warning("There is no folder '%s' to look for packages in.", folder)
+            warn_of_file(_logger, f"There is no folder '{folder}' to look for packages in.")
             return
         for root, subfolders, files in os.walk(folder):
             if stop_at_packages and any(marker in files for marker in _ROS_STOP_MARKERS):
@@ -270,21 +278,26 @@ class PackageMap:
         name = name_in_package_xml(folder / _PACKAGE_XML)
         known = self._remotes[name].urls[0] if name in self._remotes else self._paths.get(name)
         if known is not None and not (name in self._paths and os.path.samefile(known, folder)):
-            _logger.warning("Package '%s' is at '%s'; the one at '%s' is ignored.", name, known, folder)
+            warn_of_file(_logger, f"Package '{name}' is at '{known}'; the one at '{folder}' is ignored.")
             return
         self.Add(name, folder)
 
 
-@functools.cache
 def _default_packages() -> dict[str, str | remote_packages.RemoteParams]:
-    """The packages that a new map knows: Drake's models, and what comes with a drake wheel (which is not imported)."""
-    packages: dict[str, str | remote_packages.RemoteParams] = {"drake_models": remote_packages.DRAKE_MODELS}
+    """The packages that a new map knows: models of our examples, Drake's models, and Drake's own files."""
+    given = Path(os.environ.get("DRAKE_RESOURCE_ROOT") or "", "drake")
+    is_given = "DRAKE_RESOURCE_ROOT" in os.environ and given.is_dir()
+    drake = str(given.resolve()) if is_given else _files_of_drake_wheel() or remote_packages.DRAKE
+    ours = merganser.models.__path__[0]
+    return {"merganser_models": ours, "drake_models": remote_packages.DRAKE_MODELS, "drake": drake}
+
+
+@functools.cache
+def _files_of_drake_wheel() -> str:
+    """The folder of the files that come with an installed drake wheel; empty if there is none."""
     wheel = importlib.machinery.PathFinder.find_spec("pydrake")  # itself, whatever stands in for it
-    for folder in (wheel and wheel.submodule_search_locations) or ():
-        share = Path(folder, "share", "drake")
-        if share.is_dir():
-            packages["drake"] = str(share.resolve())
-    return packages
+    shares = (Path(folder, "share", "drake") for folder in (wheel and wheel.submodule_search_locations) or ())
+    return next((str(share.resolve()) for share in shares if share.is_dir()), "")
 
 
 @contextmanager
@@ -342,7 +355,7 @@ def _path_of(uri: str, package_map: PackageMap, location: SourceLocation) -> Pat
                 f"path '{uri}' is relative, but a model given as a string has no folder. Use an absolute "
                 "path or a package:// address.",
             )
-        path = location.folder / path
+        path = location.folder.absolute() / path  # whatever the working folder is when it is read
     if not path.exists():
         raise ParsingError(location, f"file '{path}' does not exist.{near_files(path)}")
     return path

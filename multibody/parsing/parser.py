@@ -4,9 +4,12 @@ from __future__ import annotations
 
 __all__ = ["Parser"]
 
+import copy
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from merganser.framework.core.errors import nearest_names
 from merganser.multibody.parsing.build import add_document
@@ -27,13 +30,21 @@ from merganser.multibody.parsing.sdf import read_sdf
 from merganser.multibody.parsing.urdf import read_urdf
 from merganser.multibody.parsing.validate import check_document, group_members
 from merganser.multibody.parsing.xml_reader import XmlNode, read_xml
-from merganser.multibody.tree import ScopedName
+from merganser.multibody.plant.all_or_nothing import all_or_nothing
+from merganser.multibody.tree import ModelInstanceIndex, ScopedName
+
+if TYPE_CHECKING:
+    from merganser.framework import DiagramBuilder
+    from merganser.geometry import SceneGraph
+    from merganser.multibody.plant import MultibodyPlant
 
 
-def _read_mjcf(root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics) -> DocumentDescription:
+def _read_mjcf(
+    root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics, with_geometry: bool = True
+) -> DocumentDescription:
     from merganser.multibody.parsing.mjcf.reader import read_mjcf  # 10 ms, which other formats need not wait for
 
-    return read_mjcf(root, package_map, diagnostics)
+    return read_mjcf(root, package_map, diagnostics, with_geometry)
 
 
 _MJCF = "xml"
@@ -45,9 +56,8 @@ _DIRECTIVES = "dmd.yaml"
 class Parser:
     """Reads URDF, SDF and MJCF models, meshes, and model directives, into a plant.
 
-    A URDF, SDF or MJCF (`.xml`) file is read and checked as a whole before the plant is touched: if an `AddModels` call
-    raises an error about the file, the plant is as it was. If a model directive fails, what those before it have added
-    stays.
+    If an `AddModels` call raises an error, whatever the file, the plant, its SceneGraph and the packages are as they
+    were.
     A mesh file (`.obj`, `.stl`, `.dae`, `.gltf`, `.glb`, `.vtk`) is a model with one body, of water, in its shape.
     What a file says but the plant does not honour is logged as a warning to the logger
     `merganser.multibody.parsing`, or raised if parsing is strict.
@@ -89,6 +99,8 @@ class Parser:
         self._diagnostics = Diagnostics()
         self._auto_renaming = False
         self._filter_groups = CollisionFilterGroups()
+        self._instruments: dict[Any, ModelDescription] = {}  # cameras and sensors, see ../sensors
+        self._sky: Any = None  # of the last model that has one, see ModelDescription and ../visualization/sky.py
         if scene_graph is not None and not plant.geometry_source_is_registered():
             plant.RegisterAsSourceForSceneGraph(scene_graph)
 
@@ -108,15 +120,15 @@ class Parser:
             )
         self._init(builder, plant, scene_graph, model_name_prefix)
 
-    def plant(self) -> Any:
+    def plant(self) -> MultibodyPlant:
         """The plant that takes the models."""
         return self._plant
 
-    def scene_graph(self) -> Any:
+    def scene_graph(self) -> SceneGraph | None:
         """The scene graph given to the parser or found in its builder, or None."""
         return self._scene_graph
 
-    def builder(self) -> Any:
+    def builder(self) -> DiagramBuilder | None:
         """The builder given to the parser, or None."""
         return self._builder
 
@@ -141,11 +153,11 @@ class Parser:
         return self._filter_groups
 
     @overload
-    def AddModels(self, file_name: str | os.PathLike) -> list[Any]: ...
+    def AddModels(self, file_name: str | os.PathLike) -> list[ModelInstanceIndex]: ...
     @overload
-    def AddModels(self, *, url: str) -> list[Any]: ...
+    def AddModels(self, *, url: str) -> list[ModelInstanceIndex]: ...
     @overload
-    def AddModels(self, *, file_contents: str, file_type: str) -> list[Any]: ...
+    def AddModels(self, *, file_contents: str, file_type: str) -> list[ModelInstanceIndex]: ...
     def AddModels(
         self,
         file_name: str | os.PathLike | None = None,
@@ -153,7 +165,7 @@ class Parser:
         url: str | None = None,
         file_contents: str | None = None,
         file_type: str | None = None,
-    ) -> list[Any]:
+    ) -> list[ModelInstanceIndex]:
         """Adds all models of a file, of an address, or of a string.
 
         Args:
@@ -179,17 +191,35 @@ class Parser:
         if url is not None:
             return self.AddModelsFromUrl(url)
         assert file_name is not None
-        return self._add_file(Path(file_name))
+        with self._all_or_nothing():
+            return self._add_file(Path(file_name))
 
-    def AddModelsFromUrl(self, url: str) -> list[Any]:
+    def AddModelsFromUrl(self, url: str) -> list[ModelInstanceIndex]:
         """Adds all models of the file behind an address; see AddModels()."""
-        return self._add_file(Path(self._package_map.ResolveUrl(url)))
+        with self._all_or_nothing():
+            return self._add_file(Path(self._package_map.ResolveUrl(url)))
 
-    def AddModelsFromString(self, file_contents: str, file_type: str) -> list[Any]:
+    def AddModelsFromString(self, file_contents: str, file_type: str) -> list[ModelInstanceIndex]:
         """Adds all models of a document given as a string; see AddModels()."""
-        return self._add(file_contents, f"<literal-string>.{file_type}", file_type)
+        with self._all_or_nothing():
+            return self._add(file_contents, f"<literal-string>.{file_type}", file_type)
 
-    def _add_file(self, path: Path) -> list[Any]:
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Leaves plant, packages and collision filter groups as they were if what is inside ends in an exception."""
+        packages, groups = self._package_map, self._filter_groups
+        changing: tuple[Any, ...] = packages._paths, packages._remotes, groups._groups, groups._exclusion_pairs
+        as_they_were = [copy.copy(each) for each in changing]
+        try:
+            with all_or_nothing(self._plant):
+                yield
+        except BaseException:
+            for each, before in zip(changing, as_they_were):
+                each.clear()
+                each.update(before)
+            raise
+
+    def _add_file(self, path: Path) -> list[ModelInstanceIndex]:
         self._check_file(path)
         if _file_type(path) == _DIRECTIVES:
             return self._process(LoadModelDirectives(path), str(path))
@@ -203,7 +233,7 @@ class Parser:
                 kind = "is a folder, not a file" if path.is_dir() else "does not exist"
                 raise ParsingError(location, f"the model file {kind}.{'' if path.is_dir() else near_files(path)}")
 
-    def _add(self, data: str, file: str, file_type: str) -> list[Any]:
+    def _add(self, data: str, file: str, file_type: str) -> list[ModelInstanceIndex]:
         file_type = file_type.lower().removeprefix(".")
         if file_type == _DIRECTIVES:
             return self._process(LoadModelDirectivesFromString(data), file)
@@ -212,7 +242,7 @@ class Parser:
         document = self._read(data, file, file_type)
         return self._add_document(document, self._choose_instance_names(document))
 
-    def _process(self, directives: ModelDirectives, file: str) -> list[Any]:
+    def _process(self, directives: ModelDirectives, file: str) -> list[ModelInstanceIndex]:
         self._check_not_finalized(file)
         return [info.model_instance for info in process(directives, self, self._prefix)]
 
@@ -252,26 +282,40 @@ class Parser:
         if file_type not in _READERS:
             raise ParsingError(SourceLocation(file), _unsupported(file_type))
         self._check_not_finalized(file)
-        reading = Reading(data, file, file_type)
+        reading = Reading(data, file, file_type, self._plant.geometry_source_is_registered())
         with located(SourceLocation(file)):
-            return kept(reading, self._package_map) or self._read_anew(reading)
+            self._diagnostics.contents = hash(data)
+            found = kept(reading, self._package_map)
+            if found is None:
+                return self._read_anew(reading)
+            document, warnings = found
+            for warning in warnings:
+                self._diagnostics.warn(*warning)
+            return document
 
     def _read_anew(self, reading: Reading) -> DocumentDescription:
         warnings, resolved = self._diagnostics.warnings, self._package_map._resolved
         num_warnings = len(warnings)
         resolved.clear()
         root = read_xml(reading.data, reading.file)
-        document = _READERS[reading.file_type](root, self._package_map, self._diagnostics)
+        if root.outside is not None:
+            self._diagnostics.warn(root.outside, f"what is here, outside of <{root.tag}>, has no effect.")
+        read = _READERS[reading.file_type]
+        document = read(root, self._package_map, self._diagnostics, reading.with_geometry)
         if reading.file_type != _MJCF:  # where bodies are in trees
             open_loops(document, self._diagnostics)
         check_document(document)
         depends_on_files = document.depends_on_files or (reading.file_type == _MJCF and resolved)
-        if len(warnings) == num_warnings and not depends_on_files:
-            keep(reading, root, resolved, document)
+        if not depends_on_files:
+            keep(reading, root, resolved, document, warnings[num_warnings:])
         return document
 
-    def _add_document(self, document: DocumentDescription, instance_names: dict[str, str]) -> list[Any]:
+    def _add_document(self, document: DocumentDescription, instance_names: dict[str, str]) -> list[ModelInstanceIndex]:
         instances = add_document(self._plant, document, instance_names, self._diagnostics)
+        for model in document.models:
+            self._sky = self._sky if model.sky is None else model.sky
+            if model.cameras or model.sensors:
+                self._instruments[self._plant.GetModelInstanceByName(instance_names[model.name])] = model
         resolver = GroupResolver(self._plant)
         for model in document.all_models():
             self._collect_filter_groups(model, instance_names, resolver)

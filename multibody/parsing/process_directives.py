@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = ["FlattenModelDirectives", "ModelInstanceInfo", "ProcessModelDirectives", "process"]
 
 import dataclasses
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -70,8 +71,8 @@ def ProcessModelDirectives(
 ) -> list[ModelInstanceInfo]:
     """Adds to a plant what the directives say.
 
-    All files of directives are read before the plant is touched. If a directive fails, what those before it have added
-    stays. Names are as the directives say: the model_name_prefix of the parser is not used.
+    If a directive fails, the plant is as it was before the first one. Names are as the directives say: the
+    model_name_prefix of the parser is not used.
 
     Args:
         directives: as LoadModelDirectives() returns them.
@@ -100,6 +101,11 @@ def ProcessModelDirectives(
 
 def process(directives: ModelDirectives, parser: Parser, namespace: str = "") -> list[ModelInstanceInfo]:
     """ProcessModelDirectives() with all names scoped by a namespace."""
+    with parser._all_or_nothing():
+        return _processed(directives, parser, namespace)
+
+
+def _processed(directives: ModelDirectives, parser: Parser, namespace: str) -> list[ModelInstanceInfo]:
     directives._check()
     steps = list(_flatten(directives, parser.package_map(), namespace))
     processor = _Processor(parser)
@@ -136,7 +142,7 @@ def _flatten(
     for directive in directives.directives:
         other = directive.add_directives
         if other is None:
-            yield _Step(_scoped(directive, namespace), namespaces)
+            yield _Step(_scoped(directive, namespace, is_of_other_file=bool(files)), namespaces)
             continue
         path = resolve_uri(other.file, package_map, other._location).resolve()
         if path in files:
@@ -147,8 +153,11 @@ def _flatten(
         yield from _flatten(LoadModelDirectives(path), package_map, inner, required, (*files, path))
 
 
-def _scoped(directive: ModelDirective, namespace: str) -> ModelDirective:
-    """A copy of a directive with its names in a namespace, frames without a scope in that of their base frame."""
+def _scoped(directive: ModelDirective, namespace: str, is_of_other_file: bool) -> ModelDirective:
+    """A copy of a directive with its names in a namespace, frames without a scope in that of their base frame.
+
+    A relative path in another file than the first becomes an absolute one, which means the same in both.
+    """
     name, inner = next((f.name, p) for f in dataclasses.fields(directive) if (p := getattr(directive, f.name)))
     changes: dict[str, Any] = {}
     if name in ("add_model", "add_model_instance"):
@@ -164,6 +173,8 @@ def _scoped(directive: ModelDirective, namespace: str) -> ModelDirective:
     elif name == "add_collision_filter_group":
         changes = {"model_namespace": _join(namespace, inner.model_namespace or "") or None}
     if name == "add_model":
+        if is_of_other_file and "://" not in inner.file and inner._location.folder is not None:
+            changes["file"] = os.path.abspath(inner._location.folder / inner.file)
         changes["default_free_body_pose"] = {
             frame: Transform(
                 base_frame=pose.base_frame and _join_frame(namespace, pose.base_frame),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["DRAKE_MODELS", "RemoteParams", "fetch"]
+__all__ = ["DRAKE", "DRAKE_MODELS", "RemoteParams", "fetch"]
 
 import hashlib
 import json
@@ -10,13 +10,14 @@ import logging
 import os
 import re
 import shutil
-import tempfile
 import urllib.error
 import urllib.request
+import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from merganser.framework.core.records import settings
+from merganser.framework.core.saving import scratch_folder
 
 _logger = logging.getLogger("merganser.multibody.parsing")
 _SCHEMES = ("http", "https", "file")
@@ -76,6 +77,20 @@ DRAKE_MODELS = RemoteParams(
     sha256="9f5bc1b923e4de584a030d17c1fcfedfc1ca29e805c453156cab297e6bb89054",
     strip_prefix=f"models-{_COMMIT}",
 )
+# The files of Drake itself that its wheel has, for those who have not installed it; address and checksum are PyPI's.
+DRAKE = RemoteParams(
+    urls=[
+        "https://files.pythonhosted.org/packages/b2/4e/fa153e912ae09e1d014b9f230e86ad38ded4751ff2f80658ff83cf5e3d4d/"
+        "drake-1.51.1-cp311-cp311-manylinux_2_34_x86_64.whl"
+    ],
+    sha256="ce2a9df43194e447a85556f96593d7de79891eec16bf48b406c5ce5d1de93270",
+    archive_type="zip",
+    strip_prefix="pydrake/share/drake",
+)
+_REMEDIES = {
+    "drake": "pip install drake, or set the environment variable DRAKE_RESOURCE_ROOT to the folder around one named "
+    "'drake' that has its files"
+}
 
 
 def fetch(package_name: str, params: RemoteParams) -> Path:
@@ -93,9 +108,9 @@ def fetch(package_name: str, params: RemoteParams) -> Path:
         return folder
     cache.mkdir(parents=True, exist_ok=True)
     # Everything happens beside the cache and is then renamed: what is in the cache is complete.
-    with tempfile.TemporaryDirectory(dir=cache) as scratch:
-        archive = _download(package_name, params, Path(scratch, "archive"))
-        unpacked = _unpack(package_name, params, archive, Path(scratch, "unpacked"))
+    with scratch_folder(cache) as scratch:
+        archive = _download(package_name, params, scratch / "archive")
+        unpacked = _unpack(package_name, params, archive, scratch / "unpacked")
         try:
             unpacked.rename(folder)
         except OSError:
@@ -121,8 +136,8 @@ def _download(package_name: str, params: RemoteParams, target: Path) -> Path:
         failures.append(f"{url}: its checksum is {found}, expected {params.sha256}")
     raise RuntimeError(
         f"Package '{package_name}' is remote and not in the cache, and fetching it failed: {'; '.join(failures)}. If "
-        f"there is no network, get a copy of it and call package_map().Remove('{package_name}') and "
-        f"Add('{package_name}', folder)."
+        f"there is no network, {_REMEDIES.get(package_name, 'get a copy of it')}; or call "
+        f"package_map().Remove('{package_name}') and Add('{package_name}', folder)."
     )
 
 
@@ -136,7 +151,7 @@ def _unpack(package_name: str, params: RemoteParams, archive: Path, target: Path
         )
     try:
         if kind == "zip":
-            shutil.unpack_archive(archive, target, kind)
+            _unpack_zip(archive, target, params.strip_prefix or "")
         else:
             shutil.unpack_archive(archive, target, kind, filter="data")  # refuses members outside of the target
     except Exception as cause:  # the readers of archives let all sorts of errors pass
@@ -146,6 +161,13 @@ def _unpack(package_name: str, params: RemoteParams, archive: Path, target: Path
         what = f"has no folder '{params.strip_prefix}'" if params.strip_prefix else "is empty"
         raise RuntimeError(f"Package '{package_name}': its archive {what}.")
     return folder
+
+
+def _unpack_zip(archive: Path, target: Path, folder: str) -> None:
+    """Unpacks a folder of a zip file; members that would be outside of the target end up inside of it."""
+    with zipfile.ZipFile(archive) as file:
+        names = [name for name in file.namelist() if not folder or name.startswith(f"{folder.rstrip('/')}/")]
+        file.extractall(target, names)
 
 
 def _kind_by_ending(url: str) -> str | None:

@@ -49,13 +49,16 @@ from merganser.multibody.parsing.vocabulary import report_unused
 from merganser.multibody.parsing.xml_reader import XmlNode
 
 
-def read_sdf(root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics) -> DocumentDescription:
+def read_sdf(
+    root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics, with_geometry: bool = True
+) -> DocumentDescription:
     """Describes the <model> or <world> of an SDF document.
 
     Args:
         root: the document's root element.
         package_map: resolves addresses of meshes and included models.
         diagnostics: receives what is read but not honoured.
+        with_geometry: whether visuals and collisions are read; a plant without SceneGraph has no use for them.
 
     Raises:
         ParsingError: the document is not a valid SDF model or world.
@@ -66,15 +69,15 @@ def read_sdf(root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics) -
     if element.tag == "model":
         # A lone model stands in an otherwise empty world.
         element = XmlNode("world", element.location, children=[element])
-    reader = _DocumentReader(package_map, diagnostics)
+    reader = _DocumentReader(MeshReader(package_map, with_geometry), diagnostics)
     return reader.read(build_scope(element, "", None))
 
 
 class _DocumentReader:
     """Reads the elements of all models of a document."""
 
-    def __init__(self, package_map: PackageMap, diagnostics: Diagnostics):
-        self._meshes = MeshReader(package_map)
+    def __init__(self, meshes: MeshReader, diagnostics: Diagnostics):
+        self._meshes = meshes
         self._geometry = SdfGeometryReader(self._meshes, diagnostics)
         self._diagnostics = diagnostics
 

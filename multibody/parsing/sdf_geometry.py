@@ -54,8 +54,10 @@ class SdfGeometryReader:
     diagnostics: Diagnostics
 
     def read_visuals(self, link: XmlNode, scope: SdfScope) -> list[GeometryDescription]:
-        """The <visual> and <drake:visual> elements of a link, without those of empty geometry."""
-        visuals = []
+        """The <visual> and <drake:visual> elements of a link but for empty ones, if there is somebody to see them."""
+        visuals: list[GeometryDescription] = []
+        if not self.meshes.has_viewers:
+            return visuals
         for node, name in _named(link, (*link.find_all("visual"), *map(_as_visual, link.find_all("drake:visual")))):
             shape, X_SG = self.read_shape(node.require("geometry"))
             if shape is None:
@@ -68,8 +70,10 @@ class SdfGeometryReader:
         return visuals
 
     def read_collisions(self, link: XmlNode, scope: SdfScope) -> list[GeometryDescription]:
-        """The <collision> elements of a link, without those of empty geometry."""
-        collisions = []
+        """The <collision> elements of a link but for empty ones, if there is something that they could touch."""
+        collisions: list[GeometryDescription] = []
+        if not self.meshes.has_viewers:
+            return collisions
         for node, name in _named(link, link.find_all("collision")):
             shape, X_SG = self.read_shape(node.require("geometry"))
             if shape is None:

@@ -34,7 +34,7 @@ _JOINT_TYPES = {
     "ball": "ball", "universal": "universal", "screw": "screw",
 }  # fmt: skip
 _TYPES_WITH_SPRING = ("revolute", "continuous", "prismatic")
-_DRAKE_TYPES = ("planar", "curvilinear")  # these stand in a <drake:joint>
+_DRAKE_TYPES = ("planar", "curvilinear", "ball_rpy")  # these stand in a <drake:joint>
 _DEFAULT_SCREW_PITCH = 1.0  # of SDFormat [m for each turn]
 _ORTHOGONALITY = 1e-12  # largest cosine between the axes of a universal joint
 
@@ -60,7 +60,7 @@ def read_joint(node: XmlNode, scope: SdfScope, diagnostics: Diagnostics) -> Join
     X_MJ = scope.X_MF(name, node)
     X_PJ = scope.X_MB(parent, node).inverse() @ X_MJ
     X_CJ = scope.X_MB(child, node).inverse() @ X_MJ
-    frames = {"X_PJ": None if X_PJ.IsExactlyIdentity() else X_PJ, "X_CJ": X_CJ}
+    frames: dict[str, Any] = {"X_PJ": None if X_PJ.IsExactlyIdentity() else X_PJ, "X_CJ": X_CJ}
     if type_name == "fixed":
         return JointDescription(name, "fixed", parent, child, node.location, **frames)
     if type_name in ("ball", "universal"):
@@ -75,10 +75,11 @@ def read_joint(node: XmlNode, scope: SdfScope, diagnostics: Diagnostics) -> Join
         limits = (limit.float_child("lower", -inf, True), limit.float_child("upper", inf, True))
     check_limits(limit, name, limits)
     acceleration = limit.float_child("drake:acceleration", inf, True)
-    damping = dynamics.float_child("damping", 0.0)
+    damping, friction = (dynamics.float_child(what, 0.0) for what in ("damping", "friction"))
     check_nonnegative(limit, name, {"acceleration limit": acceleration})
     spring_stiffness = 0.0 if type_name == "screw" else dynamics.float_child("spring_stiffness", 0.0)
-    check_nonnegative(dynamics, name, {"damping": damping, "spring stiffness": spring_stiffness})
+    rates = {"damping": damping, "friction": friction}
+    check_nonnegative(dynamics, name, {**rates, "spring stiffness": spring_stiffness})
     return JointDescription(
         name,
         _JOINT_TYPES[type_name],
@@ -91,6 +92,7 @@ def read_joint(node: XmlNode, scope: SdfScope, diagnostics: Diagnostics) -> Join
         velocity_limit=_negative_is_infinite(limit.float_child("velocity", inf, True)),
         acceleration_limit=acceleration,
         damping=damping,
+        friction=friction,
         spring_stiffness=spring_stiffness,
         spring_reference=dynamics.float_child("spring_reference", 0.0),
         screw_pitch=_read_screw_pitch(node),
@@ -115,12 +117,13 @@ def _read_joint_about_a_point(
     axis = node.require("axis") if is_universal else node.find_or_empty("axis")
     dynamics = axis.find_or_empty("dynamics")
     _check_unsupported(node, axis, dynamics, name, diagnostics)
-    damping = dynamics.float_child("damping", 0.0)
-    check_nonnegative(dynamics, name, {"damping": damping})
+    damping, friction = (dynamics.float_child(what, 0.0) for what in ("damping", "friction"))
+    frictions = np.array([friction] * (2 if is_universal else 3))
     X_PJ, X_CJ = joint.X_PJ, joint.X_CJ
     if is_universal:
         axis_2 = node.require("axis2")
         other = axis_2.find_or_empty("dynamics").float_child("damping", 0.0)
+        frictions[1] = axis_2.find_or_empty("dynamics").float_child("friction", 0.0)
         if other != damping:
             diagnostics.warn(
                 axis_2.location,
@@ -134,7 +137,8 @@ def _read_joint_about_a_point(
         X_JI = RigidTransform(R_JI, np.zeros(3))
         X_PJ = X_JI if X_PJ is None else X_PJ @ X_JI
         X_CJ = X_JI if X_CJ is None else X_CJ @ X_JI
-    return replace(joint, X_PJ=X_PJ, X_CJ=X_CJ, damping=damping)
+    check_nonnegative(dynamics, name, {"damping": damping, "friction": float(frictions.min())})
+    return replace(joint, X_PJ=X_PJ, X_CJ=X_CJ, damping=damping, friction=frictions)
 
 
 def _read_drake_joint(node: XmlNode, name: str, type_name: str, scope: SdfScope) -> JointDescription:
@@ -232,9 +236,7 @@ def _negative_is_infinite(limit: float) -> float:
 def _check_unsupported(
     node: XmlNode, axis: XmlNode, dynamics: XmlNode, joint: str, diagnostics: Diagnostics
 ) -> None:
-    """Warns about friction, and springs of some joints, which have no effect."""
+    """Warns about springs of some joints, which have no effect."""
     type_name = node.require_attribute("type")
     if type_name not in _TYPES_WITH_SPRING and dynamics.float_child("spring_stiffness", 0.0):
         diagnostics.warn(dynamics.location, f"{type_name} joint '{joint}' has a spring; it has no effect.")
-    if dynamics.float_child("friction", 0.0):
-        diagnostics.warn(dynamics.location, f"joint '{joint}' has dry friction; it has no effect.")

@@ -78,7 +78,8 @@ class SdfScope:
         """Pose of the scope's root frame M in the world."""
         if self.parent is None:
             return RigidTransform()
-        return self.parent.X_WM() @ self.parent.X_MF(self.name.rpartition("::")[2], self.node)
+        name = self.name.removeprefix(f"{self.parent.name}::")  # which may have a scope in a world
+        return self.parent.X_WM() @ self.parent.X_MF(name, self.node)
 
     def X_MF(self, name: str, user: XmlNode) -> RigidTransform:
         """Pose of frame F in the scope's root frame M.
@@ -106,10 +107,15 @@ class SdfScope:
         """X_MF of the root frame, of a frame that was asked for before, or of one of a nested model; else None."""
         if name == self.root_frame:
             return RigidTransform()
-        scope_name, _, inner = name.partition("::")
+        scope_name, inner = self._in_nested(name)
         if inner:
             return self.X_MF(scope_name, user) @ self._nested(scope_name, user).X_MF(inner, user)
         return self._poses.get(name)
+
+    def _in_nested(self, name: str) -> tuple[str, str]:
+        """The nested model that a name begins with, and the name there, empty for one of this scope."""
+        scope_name, _, inner = name.partition("::")
+        return (name, "") if name in self.frames else (scope_name, inner)
 
     def X_MB(self, body: BodyReference, user: XmlNode) -> RigidTransform:
         """Pose of a body in M: the world, a link of the scope, or one nested in it."""
@@ -140,7 +146,7 @@ class SdfScope:
         """The body of the root frame, of a frame that was asked for before, or of a nested model; else None."""
         if name == self.root_frame:
             return self._root_body()
-        scope_name, _, inner = name.partition("::")
+        scope_name, inner = self._in_nested(name)
         if inner:
             return self._nested(scope_name, user).body_of(inner, user)
         return self.nested[name]._root_body() if name in self.nested else self._bodies.get(name)
@@ -241,7 +247,8 @@ def build_scope(node: XmlNode, name: str, parent: SdfScope | None) -> SdfScope:
                 f"{child.describe()} shares its name with {earlier.describe()} at {earlier.location}; names "
                 "of links, joints, frames and models must be unique within a model."
             )
-        if child_name == "world" or "::" in child_name or child_name.startswith("__"):
+        is_scoped = "::" in child_name and (parent is not None or child.tag != "model")
+        if child_name == "world" or is_scoped or child_name.startswith("__"):
             raise child.error(
                 f"{child.describe()} has a reserved name; avoid 'world', '::' and leading '__'."
             )

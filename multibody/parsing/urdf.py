@@ -54,25 +54,29 @@ from merganser.multibody.parsing.xml_reader import XmlNode
 from merganser.multibody.tree import SpatialInertia
 
 _STANDARD_TYPES = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed"}
-_DRAKE_TYPES = ("ball", "universal", "screw", "curvilinear")  # these stand in a <drake:joint>, planar in either
+# These stand in a <drake:joint>, planar in either.
+_DRAKE_TYPES = {"ball": "ball_rpy", "universal": "universal", "screw": "screw", "curvilinear": "curvilinear"}
 _MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
-_LOOP_TYPES = {**_STANDARD_TYPES, "ball": "ball", "universal": "universal"}
+_LOOP_TYPES = {**_STANDARD_TYPES, "ball": "ball_rpy", "universal": "universal"}
 
 
-def read_urdf(root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics) -> DocumentDescription:
+def read_urdf(
+    root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics, with_geometry: bool = True
+) -> DocumentDescription:
     """Describes the <robot> of a URDF document.
 
     Args:
         root: the document's root element.
         package_map: resolves addresses of mesh files.
         diagnostics: receives what is read but not honoured.
+        with_geometry: whether visuals and collisions are read; a plant without SceneGraph has no use for them.
 
     Raises:
         ParsingError: the document is not a valid URDF model.
     """
     if root.tag != "robot":
         raise root.error(f"a URDF document starts with <robot>, not with <{root.tag}>.")
-    meshes = MeshReader(package_map)
+    meshes = MeshReader(package_map, with_geometry)
     model = read_robot(root, _name_of(root, diagnostics), meshes, diagnostics)
     report_unused(root, diagnostics)
     return DocumentDescription(root.location, [model], depends_on_files=meshes.has_read_files)
@@ -107,7 +111,7 @@ class _RobotReader:
 
     def read(self, robot: XmlNode) -> ModelDescription:
         model = ModelDescription(self._name, robot.location)
-        for material in robot.find_all("material"):
+        for material in robot.find_all("material") if self._geometry.meshes.has_viewers else ():
             material.require_attribute("name")
             self._geometry.read_material(material)
         for link in robot.find_all("link"):
@@ -190,17 +194,16 @@ class _RobotReader:
         if type_name == "fixed":
             X_PJ = read_origin(node.find("origin"))
             return JointDescription(name, "fixed", parent, child, node.location, X_PJ=X_PJ)
-        self._warn_about_unused(node, name)
         if type_name not in _STANDARD_TYPES:
             return self._read_rarer_joint(node, name, type_name, parent, child)
         axis, limit, dynamics = (node.find_or_empty(tag) for tag in ("axis", "limit", "dynamics"))
         velocity = limit.float_attribute("velocity", inf)
         acceleration = limit.float_attribute("drake:acceleration", inf)
         position_limits = (limit.float_attribute("lower", -inf), limit.float_attribute("upper", inf))
-        damping = dynamics.float_attribute("damping", 0.0)
+        damping, friction = (dynamics.float_attribute(what, 0.0) for what in ("damping", "friction"))
         check_limits(limit, name, position_limits)
         check_nonnegative(limit, name, {"velocity limit": velocity, "acceleration limit": acceleration})
-        check_nonnegative(dynamics, name, {"damping": damping})
+        check_nonnegative(dynamics, name, {"damping": damping, "friction": friction})
         return JointDescription(
             name=name,
             type=_STANDARD_TYPES[type_name],
@@ -213,6 +216,7 @@ class _RobotReader:
             velocity_limit=velocity,
             acceleration_limit=acceleration,
             damping=damping,
+            friction=friction,
         )
 
     def _read_rarer_joint(
@@ -225,7 +229,10 @@ class _RobotReader:
             damping = dynamics.vector_attribute("damping", 3, [0.0, 0.0, 0.0])
         else:
             damping = dynamics.float_attribute("damping", 0.0)
-        check_nonnegative(dynamics, name, {"damping": float(np.min(damping))})
+        friction = dynamics.vector_attribute("friction", (1, 3) if type_name == "planar" else 1, [0.0])
+        check_nonnegative(
+            dynamics, name, {"damping": float(np.min(damping)), "friction": float(np.min(friction))}
+        )
         X_PJ, X_CJ = read_origin(node.find("origin")), None
         axis_J = np.array([1.0, 0.0, 0.0])
         if type_name in ("screw", "planar"):
@@ -237,7 +244,7 @@ class _RobotReader:
         pitch = node.require("drake:screw_thread_pitch").float_attribute("value") if type_name == "screw" else 0.0
         return JointDescription(
             name=name,
-            type=type_name,
+            type=_DRAKE_TYPES.get(type_name, type_name),
             parent=parent,
             child=child,
             location=node.location,
@@ -245,6 +252,7 @@ class _RobotReader:
             X_CJ=X_CJ,
             axis_J=axis_J,
             damping=damping,
+            friction=friction,
             screw_pitch=pitch,
             path=read_path(node, _attribute_number) if type_name == "curvilinear" else None,
         )
@@ -263,13 +271,6 @@ class _RobotReader:
             name, _LOOP_TYPES[kind], parent, child, node.location,
             X_PJ=read_origin(first), X_CJ=read_origin(second), axis_J=axis_J,
         )  # fmt: skip
-
-    def _warn_about_unused(self, node: XmlNode, name: str) -> None:
-        for dynamics in node.find_all("dynamics"):
-            if dynamics.float_attribute("friction", 0.0):
-                self._diagnostics.warn(
-                    dynamics.location, f"joint '{name}' has dry friction; it has no effect."
-                )
 
     def _read_transmission(self, node: XmlNode, joints: dict[str, XmlNode]) -> ActuatorDescription | None:
         """The actuator of a simple transmission, or None if it drives nothing."""

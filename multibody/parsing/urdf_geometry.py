@@ -100,7 +100,7 @@ class UrdfGeometryReader:
         return self.materials.get(name, _Material(None, "", node.location))
 
     def read_visuals(self, link: XmlNode) -> list[GeometryDescription]:
-        """The <visual> elements of a link."""
+        """The <visual> elements of a link, if there is somebody to see them."""
         visuals = []
         for node, name, shape, X_SG in self._named_shapes(link, "visual"):
             material = node.find("material")
@@ -116,7 +116,7 @@ class UrdfGeometryReader:
         return visuals
 
     def read_collisions(self, link: XmlNode) -> list[GeometryDescription]:
-        """The <collision> elements of a link."""
+        """The <collision> elements of a link, if there is something that they could touch."""
         collisions = []
         for node, name, shape, X_SG in self._named_shapes(link, "collision"):
             contact = read_contact(node, self.diagnostics, _read_old_friction)
@@ -132,7 +132,7 @@ class UrdfGeometryReader:
         """Elements of a role with unique names, and poses of shapes; a nameless geometry is called after its shape."""
         taken: set[str] = set()
         found = []
-        for node in link.find_all(role):
+        for node in link.find_all(role) if self.meshes.has_viewers else ():
             shape, X_SG = self._read_shape(node.require("geometry"))
             wanted = node.attributes.get("name") or shape.kind
             name, count = wanted, 0

@@ -1,7 +1,8 @@
 """Reads XML into plain nodes that know their file and line.
 
 The reader never resolves entities, never loads a DTD and never opens a network connection: a model file
-that declares entities is refused before any of its content is looked at.
+that declares entities is refused before any of its content is looked at. What is around the root element is passed
+over.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import functools
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from xml.sax.saxutils import escape
 
 import numpy as np
@@ -24,6 +25,8 @@ from merganser.multibody.parsing.errors import ParsingError, SourceLocation
 
 _DECLARED_ENCODING = re.compile(rb"""^\s*<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
 _DECLARATIONS = re.compile(r"\ufeff?(?:\s*<\?xml(?=[\s?])[^<>]*?\?>)*\s*")
+_TEXT_BEFORE = re.compile(r"\ufeff?\s*([^<\s][^<]*)(?=<[?!\w])")
+_DOCTYPE = re.compile(r"<!DOCTYPE[^<>\[\]]*>")
 _COMMENT_OR_CDATA = re.compile(r"<!--|<!\[CDATA\[")
 _END_OF = {"<!--": "-->", "<![CDATA[": "]]>"}
 _LONE_AMPERSAND = re.compile(r"&(?!#?\w+;)")
@@ -42,6 +45,7 @@ class XmlNode:
         text: the text directly inside the element, stripped.
         children: child elements in file order.
         location: the file and line where the element starts.
+        outside: of a root element, where there is something around it that is no element of the document.
     """
 
     tag: str
@@ -49,6 +53,7 @@ class XmlNode:
     attributes: Mapping[str, str] = field(default_factory=dict)
     text: str = ""
     children: Sequence[XmlNode] = ()
+    outside: SourceLocation | None = None
 
     def error(self, message: str) -> ParsingError:
         """An error about this element, for the caller to raise."""
@@ -169,21 +174,28 @@ def read_xml(data: bytes | str, file: str) -> XmlNode:
     """Parses an XML document; the last ones are kept, since studies make a plant of one file for each of their runs.
 
     Declarations (`<?xml ...?>`) tell the encoding of bytes, and nothing else: what is wrong with them, and what space
-    is before them, does not matter.
+    is before them, does not matter. Text before the root element, and whatever is behind its end, has no effect, as for
+    Drake; `outside` of the root tells where it is. Neither has a document type declaration without declarations in it.
 
     Args:
         data: the document; bytes are decoded as decode() says.
         file: the name that errors show.
 
     Raises:
-        ParsingError: not text, not well-formed (truncated, for instance), or declaring entities or a DTD.
+        ParsingError: not text, not well-formed (truncated, for instance), or declaring entities.
     """
     if isinstance(data, bytes):
         declared = _DECLARED_ENCODING.match(data)
         data = decode(data, declared.group(1).decode("ascii") if declared else "")
-    text = _without_comments(data)
+    text = _DOCTYPE.sub(_newlines_of, _without_comments(data.removeprefix("\ufeff"))).rstrip("\0")
     _refuse_dtd(text, file)
-    text = _LONE_AMPERSAND.sub("&amp;", _DECLARATIONS.sub(_newlines_of, text, count=1))
+    before = _TEXT_BEFORE.match(text)
+    outside = None
+    if before is not None:
+        outside = SourceLocation(file, text.count("\n", 0, before.start(1)) + 1)
+        text = _newlines_of(before) + text[before.end() :]
+    text = _DECLARATIONS.sub(_newlines_of, text, count=1)
+    text = _LONE_AMPERSAND.sub("&amp;", text)
     # `recover` is on because an undeclared namespace prefix, common in model files (`drake:...`), has to
     # pass; every other complaint of the XML parser is turned into an error below.
     parser = etree.XMLParser(
@@ -198,14 +210,16 @@ def read_xml(data: bytes | str, file: str) -> XmlNode:
         line = text.count("\n", 0, cause.start) + 1
         raise ParsingError(SourceLocation(file, line), f"not text: {cause.reason}.") from None
     for entry in parser.error_log:
-        if entry.domain != etree.ErrorDomains.NAMESPACE:
+        if entry.type == etree.ErrorTypes.ERR_DOCUMENT_END and root is not None:
+            outside = outside or SourceLocation(file, entry.line)
+        elif entry.domain != etree.ErrorDomains.NAMESPACE:
             raise ParsingError(
                 SourceLocation(file, entry.line),
                 f"not well-formed XML: {entry.message.strip()}. Is the file complete?",
             )
     if root is None:
         raise ParsingError(SourceLocation(file), "not well-formed XML: there is no element in it.")
-    return _convert(root, file)
+    return replace(_convert(root, file), outside=outside)
 
 
 def _without_comments(text: str) -> str:
@@ -230,11 +244,11 @@ def _newlines_of(match: re.Match[str]) -> str:
 
 
 def _refuse_dtd(text: str, file: str) -> None:
-    """Refuses document type declarations: they can define entities, which can read files or fill memory."""
+    """Refuses document type declarations with entities in them, which can read files or fill memory."""
     for keyword, remedy in (
         ("<!ENTITY", "declares an entity; entities, internal or external, are never expanded. Write the "
                      "text out in full"),
-        ("<!DOCTYPE", "has a document type declaration, which is never loaded. Remove it"),
+        ("<!DOCTYPE", "has a document type declaration with declarations in it, which are never read. Remove it"),
     ):  # fmt: skip
         position = text.find(keyword)
         if position >= 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from merganser.framework import Diagram, DiagramBuilder, System
+from merganser.framework import Context, Diagram, DiagramBuilder, System
 from merganser.framework.core.inside import scalar_of
 from merganser.framework.core.templates import SystemTemplate, instantiate
 from merganser.geometry import SceneGraph
@@ -38,7 +38,7 @@ class RobotDiagram(Diagram):
         """Returns the SceneGraph."""
         return self._scene_graph
 
-    def plant_context(self, root_context: Any) -> Any:
+    def plant_context(self, root_context: Context) -> Any:
         """Returns the plant's part of the Context of the outermost diagram.
 
         Raises:
@@ -46,7 +46,7 @@ class RobotDiagram(Diagram):
         """
         return self._plant.GetMyContextFromRoot(root_context)
 
-    def mutable_plant_context(self, root_context: Any) -> Any:
+    def mutable_plant_context(self, root_context: Context) -> Any:
         """Returns the plant's part of the Context of the outermost diagram.
 
         Raises:
@@ -54,7 +54,7 @@ class RobotDiagram(Diagram):
         """
         return self._plant.GetMyMutableContextFromRoot(root_context)
 
-    def scene_graph_context(self, root_context: Any) -> Any:
+    def scene_graph_context(self, root_context: Context) -> Any:
         """Returns the SceneGraph's part of the Context of the outermost diagram.
 
         Raises:
@@ -62,7 +62,7 @@ class RobotDiagram(Diagram):
         """
         return self._scene_graph.GetMyContextFromRoot(root_context)
 
-    def mutable_scene_graph_context(self, root_context: Any) -> Any:
+    def mutable_scene_graph_context(self, root_context: Context) -> Any:
         """Returns the SceneGraph's part of the Context of the outermost diagram.
 
         Raises:

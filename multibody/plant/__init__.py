@@ -86,11 +86,14 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("ConnectContactResultsToDrakeVisualizer", "ContactResultsToLcmSystem"):  # most programs send nothing
-        value = globals()[name] = getattr(importlib.import_module(f"{__name__}.contact_results_to_lcm"), name)
-        return value
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+if not TYPE_CHECKING:  # type checkers would take it for a promise that every name is there
+
+    def __getattr__(name: str) -> Any:
+        # Most programs send nothing.
+        if name in ("ConnectContactResultsToDrakeVisualizer", "ContactResultsToLcmSystem"):
+            value = globals()[name] = getattr(importlib.import_module(f"{__name__}.contact_results_to_lcm"), name)
+            return value
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from merganser.multibody import kernels
 from merganser.multibody.math import SpatialMomentum
 from merganser.multibody.plant.arguments import checked_point, place_of
 from merganser.multibody.plant.jacobians import PlantJacobians, check_bias_speeds
-from merganser.multibody.plant.kernel_calls import bind_center_of_mass_jacobian
 from merganser.multibody.plant.kinematics import PlantKinematics
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.state_views import StateViews
 from merganser.multibody.plant.workspace import Workspace
-from merganser.multibody.tree import Frame, SpatialInertia, UnitInertia
+from merganser.multibody.tree import Frame, JacobianWrtVariable, SpatialInertia, UnitInertia
+
+if TYPE_CHECKING:
+    from merganser.framework import Context
 
 __all__ = ["CenterOfMass"]
 
@@ -29,14 +31,7 @@ Keywords: TypeAlias = dict[str, Any]
 
 
 class CenterOfMass:
-    """The centre of mass Scm of a system S, and other sums over the bodies of S.
-
-    S consists of all bodies of the plant, or of those of the given model instances; the world is never one of them,
-    and an instance that is listed twice counts once.
-
-    Raises:
-        RuntimeError: a model instance does not exist; and where the centre of mass is needed, S has no bodies, or
-            no mass.
+    """The centre of mass Scm of a system S, and other sums over the bodies of S; see DynamicsFace.
 
     Args:
         model, views, kinematics, jacobians: of the plant.
@@ -57,13 +52,13 @@ class CenterOfMass:
 
     # ------------------------------------------------------------------ position, velocity, acceleration
 
-    def calc_total_mass(self, context: Any, model_instances: Instances = None) -> float:
+    def calc_total_mass(self, context: Context, model_instances: Instances = None) -> float:
         """Returns the mass of all bodies but the world, or of those of some model instances [kg]."""
         mass: Array = self._views.workspace(context).parameters["mass"]
         return mass[self._members("CalcTotalMass", model_instances)].sum()
 
-    def calc_center_of_mass_position_in_world(self, context: Any, model_instances: Instances = None) -> Array:
-        """Returns p_WoScm_W [m], shape [3]."""
+    def calc_center_of_mass_position_in_world(self, context: Context, model_instances: Instances = None) -> Array:
+        """Returns p_WoScm_W [m], shape [3]; see the class."""
         caller = "CalcCenterOfMassPositionInWorld"
         w = self._kinematics.eval_poses(context)
         members = self._members(caller, model_instances)
@@ -73,9 +68,9 @@ class CenterOfMass:
         return p_and_mass[:3]
 
     def calc_center_of_mass_translational_velocity_in_world(
-        self, context: Any, model_instances: Instances = None
+        self, context: Context, model_instances: Instances = None
     ) -> Array:
-        """Returns v_WScm_W [m/s], shape [3]."""
+        """Returns v_WScm_W [m/s], shape [3]; see the class."""
         caller = "CalcCenterOfMassTranslationalVelocityInWorld"
         w = self._kinematics.eval_velocity(context)
         members = self._members(caller, model_instances)
@@ -84,9 +79,13 @@ class CenterOfMass:
         return L_and_mass[3:6] / L_and_mass[6]
 
     def calc_center_of_mass_translational_acceleration_in_world(
-        self, context: Any, model_instances: Instances = None
+        self, context: Context, model_instances: Instances = None
     ) -> Array:
-        """Returns a_WScm_W, as it follows from the forces at the moment [m/s^2], shape [3]."""
+        """Returns a_WScm_W, as it follows from the forces at the moment [m/s^2], shape [3]; see the class.
+
+        Raises:
+            RuntimeError: also if the accelerations cannot be computed.
+        """
         caller = "CalcCenterOfMassTranslationalAccelerationInWorld"
         members = self._members(caller, model_instances)
         w, vdot = self._calc_vdot(context)
@@ -107,24 +106,65 @@ class CenterOfMass:
 
     # ------------------------------------------------------------------ Jacobian and bias
 
+    @overload
     def calc_jacobian_center_of_mass_translational_velocity(
-        self, context: Any, args: Arguments, kwargs: Keywords
-    ) -> Array:
-        """Returns J with v_AScm_E = J s, shape [3, ns]."""
+        self, context: Context, with_respect_to: JacobianWrtVariable, frame_A: Frame, frame_E: Frame
+    ) -> Array: ...
+    @overload
+    def calc_jacobian_center_of_mass_translational_velocity(
+        self,
+        context: Context,
+        model_instances: Iterable[int],
+        with_respect_to: JacobianWrtVariable,
+        frame_A: Frame,
+        frame_E: Frame,
+    ) -> Array: ...
+    def calc_jacobian_center_of_mass_translational_velocity(self, context: Context, *args: Any, **kwargs: Any) -> Array:
+        """Returns J with v_AScm_E = J s, shape [3, ns].
+
+        Args:
+            context: of this plant.
+            model_instances: which bodies; left out for all.
+            with_respect_to: whether the speeds s are v (kV), or the rates qdot of the positions (kQDot).
+            frame_A: the frame in which the velocity is measured.
+            frame_E: the frame in which it is expressed.
+        """
         caller = "CalcJacobianCenterOfMassTranslationalVelocity"
         instances, with_respect_to, frame_A, frame_E = _after_instances(caller, _SPEEDS_AND_FRAMES, args, kwargs)
         w = self._kinematics.eval_position(context)
         members = self._members(caller, instances)
         mobod_A, _ = place_of(self._model, caller, w, frame_A)
         E = place_of(self._model, caller, w, frame_E)
-        J_v = (w.calls.center_of_mass_jacobian or bind_center_of_mass_jacobian(w))(members, mobod_A, *E)
+        J_v = w.calls.center_of_mass_jacobian(members, mobod_A, *E)
         self._check_mass(caller, w, members, w.total_mass.item())
         return self._jacobians.for_speeds(caller, with_respect_to, w, J_v)
 
+    @overload
     def calc_bias_center_of_mass_translational_acceleration(
-        self, context: Any, args: Arguments, kwargs: Keywords
-    ) -> Array:
-        """Returns a_AScm_E - J vdot, the acceleration of Scm if vdot is zero [m/s^2], shape [3]."""
+        self, context: Context, with_respect_to: JacobianWrtVariable, frame_A: Frame, frame_E: Frame
+    ) -> Array: ...
+    @overload
+    def calc_bias_center_of_mass_translational_acceleration(
+        self,
+        context: Context,
+        model_instances: Iterable[int],
+        with_respect_to: JacobianWrtVariable,
+        frame_A: Frame,
+        frame_E: Frame,
+    ) -> Array: ...
+    def calc_bias_center_of_mass_translational_acceleration(self, context: Context, *args: Any, **kwargs: Any) -> Array:
+        """Returns a_AScm_E - J vdot, the acceleration of Scm if vdot is zero [m/s^2], shape [3].
+
+        Args:
+            context: of this plant.
+            model_instances: which bodies; left out for all.
+            with_respect_to: kV.
+            frame_A: the frame in which the acceleration is measured.
+            frame_E: the frame in which it is expressed.
+
+        Raises:
+            RuntimeError: also if with_respect_to is kQDot.
+        """
         caller = "CalcBiasCenterOfMassTranslationalAcceleration"
         instances, with_respect_to, frame_A, frame_E = _after_instances(caller, _SPEEDS_AND_FRAMES, args, kwargs)
         w = self._kinematics.eval_velocity(context)
@@ -136,10 +176,25 @@ class CenterOfMass:
 
     # ------------------------------------------------------------------ momentum and inertia
 
+    @overload
+    def calc_spatial_momentum_in_world_about_point(self, context: Context, p_WoP_W: ArrayLike) -> SpatialMomentum: ...
+    @overload
     def calc_spatial_momentum_in_world_about_point(
-        self, context: Any, args: Arguments, kwargs: Keywords
+        self, context: Context, model_instances: Iterable[int], p_WoP_W: ArrayLike
+    ) -> SpatialMomentum: ...
+    def calc_spatial_momentum_in_world_about_point(
+        self, context: Context, *args: Any, **kwargs: Any
     ) -> SpatialMomentum:
-        """Returns L_WSP_W, angular and linear momentum of S in the world, about a point P [N m s, N s]."""
+        """Returns L_WSP_W, angular and linear momentum of S in the world, about a point P [N m s, N s].
+
+        Args:
+            context: of this plant.
+            model_instances: which bodies; left out for all.
+            p_WoP_W: the point [m], shape [3].
+
+        Raises:
+            ValueError: p_WoP_W is not three finite numbers.
+        """
         caller = "CalcSpatialMomentumInWorldAboutPoint"
         instances, given = _after_instances(caller, ("p_WoP_W",), args, kwargs)
         w = self._kinematics.eval_velocity(context)
@@ -152,8 +207,17 @@ class CenterOfMass:
         w.call(kernels.momentum, w.position, w.velocity, members, p_WoP_W, L_and_mass)
         return L_and_mass
 
-    def calc_spatial_inertia(self, context: Any, frame_F: Frame, body_indexes: Iterable[int]) -> SpatialInertia:
-        """Returns M_SFo_F, the inertia of some bodies about Fo, as if they were one rigid body at the moment."""
+    def calc_spatial_inertia(self, context: Context, frame_F: Frame, body_indexes: Iterable[int]) -> SpatialInertia:
+        """Returns M_SFo_F, the inertia of some bodies about Fo, as if they were one rigid body at the moment.
+
+        Args:
+            context: of this plant.
+            frame_F: about whose origin, and in which to express it.
+            body_indexes: which bodies; the world adds nothing.
+
+        Raises:
+            RuntimeError: a body does not exist, or is listed twice, or the frame is not of this plant.
+        """
         caller = "CalcSpatialInertia"
         bodies = [self._tree.get_body(index) for index in body_indexes]
         if len(set(bodies)) != len(bodies):

@@ -6,17 +6,18 @@ import copy
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework import AbstractValue
+from merganser.framework import AbstractValue, Context
 from merganser.framework.core.plain_values import Loading, declare_plain
 from merganser.framework.math import RigidTransform
 from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.constraints import ConstraintKind, constraint_number_of, constraint_row_dtype
+from merganser.multibody.kernels.constraints.records import MAX_COORDINATES
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.plant.contact_settings import ContactSettings
 from merganser.multibody.plant.model import PlantModel
@@ -76,10 +77,7 @@ class _ByConstraint(AbstractValue):
 
 
 class Constraints:
-    """Constraints between joints and bodies, of a continuous plant, or of a discrete one with the SAP solver.
-
-    They are added before Finalize(). In a Context, each can be switched off, and the parameters of distance constraints
-    can be changed.
+    """Constraints between joints and bodies; see ContactFace.
 
     Args:
         model, settings: of the plant.
@@ -101,7 +99,16 @@ class Constraints:
     def add_coupler_constraint(
         self, joint0: Joint, joint1: Joint, gear_ratio: float, offset: float = 0.0
     ) -> MultibodyConstraintId:
-        """Adds the constraint q0 = gear_ratio q1 + offset between the positions of two joints."""
+        """Adds the constraint q0 = gear_ratio q1 + offset between the positions of two joints.
+
+        Args:
+            joint0, joint1: joints with one velocity each.
+            gear_ratio: [unit of q0 over unit of q1].
+            offset: [unit of q0].
+
+        Raises:
+            RuntimeError: also if a joint has not exactly one velocity.
+        """
         caller = "AddCouplerConstraint"
         self._check_can_constrain(caller, "coupler", joint0=(joint0, Joint), joint1=(joint1, Joint))
         self._check_single(caller, "be coupled", joint0, joint1)
@@ -114,14 +121,25 @@ class Constraints:
     def add_distance_constraint(
         self,
         body_A: RigidBody,
-        p_AP: npt.ArrayLike,
+        p_AP: ArrayLike,
         body_B: RigidBody,
-        p_BQ: npt.ArrayLike,
+        p_BQ: ArrayLike,
         distance: float,
         stiffness: float = math.inf,
         damping: float = 0.0,
     ) -> MultibodyConstraintId:
-        """Adds a rod between a point P of body A and a point Q of body B; see DistanceConstraintParams."""
+        """Adds a rod between a point P of body A and a point Q of body B; see DistanceConstraintParams.
+
+        Args:
+            body_A, body_B: two bodies of this plant.
+            p_AP, p_BQ: the points in the frames of their bodies [m], shape [3].
+            distance: free length, positive [m].
+            stiffness: positive, infinite for a rigid rod [N/m].
+            damping: not negative [N s/m].
+
+        Raises:
+            RuntimeError: also if the bodies are the same, or a number is out of range.
+        """
         self._check_can_constrain(
             "AddDistanceConstraint", "distance", body_A=(body_A, RigidBody), body_B=(body_B, RigidBody)
         )
@@ -129,9 +147,18 @@ class Constraints:
         return self._add_constraint(DistanceConstraintSpec(MultibodyConstraintId.get_new_id(), params))
 
     def add_ball_constraint(
-        self, body_A: RigidBody, p_AP: npt.ArrayLike, body_B: RigidBody, p_BQ: npt.ArrayLike | None = None
+        self, body_A: RigidBody, p_AP: ArrayLike, body_B: RigidBody, p_BQ: ArrayLike | None = None
     ) -> MultibodyConstraintId:
-        """Keeps a point P of body A at a point Q of body B, like a ball and socket."""
+        """Keeps a point P of body A at a point Q of body B, like a ball and socket.
+
+        Args:
+            body_A, body_B: two bodies of this plant.
+            p_AP, p_BQ: the points in the frames of their bodies [m], shape [3]; p_BQ is by default where P is in the
+                default configuration at Finalize().
+
+        Raises:
+            RuntimeError: also if the bodies are the same.
+        """
         caller = "AddBallConstraint"
         self._check_two_bodies(caller, "ball", body_A, body_B, "points P and Q")
         P = _finite_point(caller, "p_AP", p_AP)
@@ -142,7 +169,12 @@ class Constraints:
     def add_weld_constraint(
         self, body_A: RigidBody, X_AP: RigidTransform, body_B: RigidBody, X_BQ: RigidTransform
     ) -> MultibodyConstraintId:
-        """Keeps a frame P of body A at a frame Q of body B, like a weld."""
+        """Keeps a frame P of body A at a frame Q of body B, like a weld.
+
+        Raises:
+            RuntimeError: also if the bodies are the same.
+            TypeError: a pose is no RigidTransform.
+        """
         caller = "AddWeldConstraint"
         self._check_two_bodies(caller, "weld", body_A, body_B, "frames P and Q")
         for name, X in (("X_AP", X_AP), ("X_BQ", X_BQ)):
@@ -158,7 +190,7 @@ class Constraints:
         kind: ConstraintKind,
         first: Joint | Frame,
         second: Joint | Frame | None = None,
-        *,
+        *more: Joint,
         constants: Sequence[float] = (),
         num_rows: int = 1,
         stiffness: float = math.inf,
@@ -166,11 +198,33 @@ class Constraints:
         lower: float = -math.inf,
         upper: float = math.inf,
     ) -> MultibodyConstraintId:
-        """Adds a constraint of a kind that a program brings, between two frames, or between one or two joints."""
+        """Adds a constraint of a kind that a program brings; ../kernels/README.md says how to write one.
+
+        Args:
+            kind: the record of its functions.
+            first, second: frames P and Q, the second by default the world's; or, for kinds that act on coordinates, one
+                or two joints of one degree of freedom each.
+            more: further joints, up to eight together; in discrete plants in the trees of bodies of the first two.
+            constants: up to eight numbers for the kind.
+            num_rows: how many rows it has, up to six.
+            stiffness, damping: of a spring and damper in place of a rigid constraint [N/m, N s/m or as g is measured].
+            lower, upper: bounds of what each row exerts, of discrete plants only [N or N m]. With g = 0 and bounds, a
+                row is dry friction.
+
+        Returns:
+            The id of the constraint.
+
+        Raises:
+            TypeError: the kind is no ConstraintKind, or what it is between is of another type.
+            ValueError: there are too many joints, constants or rows, or numbers are out of range or not finite.
+            RuntimeError: as above; both frames are on one body; or the plant is continuous and there are bounds.
+        """
         caller = "AddConstraint"
         constraint_number_of(kind)  # refuses what is none
         of_type: Any = Joint if kind.acts_on_coordinates else Frame
         ends: dict[str, Any] = {"first": first, **({} if second is None else {"second": second})}
+        ends |= {f"more[{k}]": joint for k, joint in enumerate(more)}
+        self._check_number_of_ends(caller, kind, len(ends))
         self._check_can_constrain(caller, kind.name, **{name: (end, of_type) for name, end in ends.items()})
         self._check_numbers(caller, kind.name, constants, num_rows, (stiffness, damping), (lower, upper))
         given: dict[str, Any] = {"constants": tuple(map(float, constants)), "num_rows": int(num_rows)}
@@ -189,6 +243,14 @@ class Constraints:
         given |= {"bodies": tuple(body.index() for body in bodies)}
         given |= {"frames": tuple(frame.GetFixedPoseInBodyFrame() for frame in frames)}
         return self._add_constraint(ConstraintOfKind(MultibodyConstraintId.get_new_id(), kind, **given))
+
+    def _check_number_of_ends(self, caller: str, kind: ConstraintKind, number: int) -> None:
+        most = MAX_COORDINATES if kind.acts_on_coordinates else 2
+        if number > most:
+            raise ValueError(
+                f"{caller}(): a {kind.name} constraint of plant '{self._model.path()}' is given {number} "
+                f"{'joints' if kind.acts_on_coordinates else 'frames'}; there may be up to {most}."
+            )
 
     def _check_numbers(
         self,
@@ -232,7 +294,11 @@ class Constraints:
         )
 
     def remove_constraint(self, id: MultibodyConstraintId) -> None:
-        """Removes a constraint."""
+        """Removes a constraint.
+
+        Raises:
+            RuntimeError: after Finalize(), or if the plant has no such constraint.
+        """
         self._tree._check_not_finalized("RemoveConstraint")
         self._get_constraint("RemoveConstraint", id)
         self._tree.constraints.remove(id)
@@ -270,15 +336,23 @@ class Constraints:
 
     # ------------------------------------------------------------------ in a Context
 
-    def get_constraint_active_status(self, context: Any, id: MultibodyConstraintId) -> bool:
-        """Returns whether a constraint holds in a Context; by default it does."""
+    def get_constraint_active_status(self, context: Context, id: MultibodyConstraintId) -> bool:
+        """Returns whether a constraint holds in a Context; by default it does.
+
+        Raises:
+            RuntimeError: before Finalize(), or if the plant has no such constraint.
+        """
         caller = "GetConstraintActiveStatus"
         self._model.require_finalized(f"{caller}()")
         self._get_constraint(caller, id)
         return bool(self.read_parameter(context, self.status_parameter)[id])
 
-    def set_constraint_active_status(self, context: Any, id: MultibodyConstraintId, status: bool) -> None:
-        """Switches a constraint on or off in a Context."""
+    def set_constraint_active_status(self, context: Context, id: MultibodyConstraintId, status: bool) -> None:
+        """Switches a constraint on or off in a Context.
+
+        Raises:
+            RuntimeError: before Finalize(), or if the plant has no such constraint.
+        """
         caller = "SetConstraintActiveStatus"
         self._model.require_finalized(f"{caller}()")
         self._get_constraint(caller, id)
@@ -289,8 +363,20 @@ class Constraints:
         specs = self._tree.constraints
         return {spec.id: spec.params for spec in specs if isinstance(spec, DistanceConstraintSpec)}
 
-    def get_distance_constraint_params(self, context: Any, id: MultibodyConstraintId | None = None) -> Any:
-        """Returns the parameters of one distance constraint in a Context, or of all by id."""
+    @overload
+    def get_distance_constraint_params(
+        self, context: Context
+    ) -> dict[MultibodyConstraintId, DistanceConstraintParams]: ...
+    @overload
+    def get_distance_constraint_params(
+        self, context: Context, id: MultibodyConstraintId
+    ) -> DistanceConstraintParams: ...
+    def get_distance_constraint_params(self, context: Context, id: MultibodyConstraintId | None = None) -> Any:
+        """Returns the parameters of one distance constraint in a Context, or of all by id.
+
+        Raises:
+            RuntimeError: before Finalize(), or if the plant has no such distance constraint.
+        """
         caller = "GetDistanceConstraintParams"
         self._model.require_finalized(f"{caller}()")
         if id is not None:
@@ -301,9 +387,14 @@ class Constraints:
         return dict(params) if id is None else params[id]
 
     def set_distance_constraint_params(
-        self, context: Any, id: MultibodyConstraintId, params: DistanceConstraintParams
+        self, context: Context, id: MultibodyConstraintId, params: DistanceConstraintParams
     ) -> None:
-        """Changes the parameters of a distance constraint in a Context, its bodies and points among them."""
+        """Changes the parameters of a distance constraint in a Context, its bodies and points among them.
+
+        Raises:
+            RuntimeError: before Finalize(), if the plant has no such distance constraint, or no such bodies.
+            TypeError: `params` is no DistanceConstraintParams.
+        """
         caller = "SetDistanceConstraintParams"
         self._model.require_finalized(f"{caller}()")
         self._check_is_distance(caller, id)
@@ -317,17 +408,17 @@ class Constraints:
                 )
         self._change_parameter(context, self.distance_parameter, id, params)
 
-    def read_parameter(self, context: Any, index: int) -> dict[MultibodyConstraintId, Any]:
+    def read_parameter(self, context: Context, index: int) -> dict[MultibodyConstraintId, Any]:
         """The values by constraint of one of the two parameters."""
         self._system.ValidateContext(context)
         values: dict[MultibodyConstraintId, Any] = context.get_abstract_parameter(index).get_value()
         return values
 
-    def _change_parameter(self, context: Any, index: int, id: MultibodyConstraintId, value: Any) -> None:
+    def _change_parameter(self, context: Context, index: int, id: MultibodyConstraintId, value: Any) -> None:
         values = self.read_parameter(context, index)
         context.get_mutable_abstract_parameter(index).set_value({**values, id: value})
 
-    def active(self, context: Any) -> list[ConstraintSpec]:
+    def active(self, context: Context) -> list[ConstraintSpec]:
         """What a solver is to keep: constraints that are switched on, with parameters as they are in the Context."""
         if not self.has_any:
             return []
@@ -339,18 +430,18 @@ class Constraints:
             if status[spec.id]
         ]
 
-    def parameters_in(self, context: Any) -> tuple[Any, ...]:
+    def parameters_in(self, context: Context) -> tuple[Any, ...]:
         """The values on which rows in a Context depend; other objects whenever they have changed."""
         if not self.has_any:
             return ()
         return tuple(self.read_parameter(context, index) for index in (self.status_parameter, self.distance_parameter))
 
-    def make_rows(self, context: Any) -> npt.NDArray[Any]:
+    def make_rows(self, context: Context) -> NDArray[Any]:
         """Rows of loop joints and of the constraints that are switched on, but for those between what cannot move."""
         tree = self._tree
         rows = np.concatenate([tree.loop_rows, *(spec.rows(tree) for spec in self.active(context))])
         can_move = (self._model.moves(rows["mobod_A"])) | self._model.moves(rows["mobod_B"])
-        chosen: npt.NDArray[Any] = rows[can_move | (rows["acts_on_coordinates"] != 0)]
+        chosen: NDArray[Any] = rows[can_move | (rows["acts_on_coordinates"] != 0)]
         return chosen
 
     # ------------------------------------------------------------------ finalizing and stepping
@@ -359,12 +450,14 @@ class Constraints:
         """Whether there are loop joints or constraints."""
         return bool(len(self._tree.loop_rows) or len(self._tree.constraints))
 
-
     def declare(self) -> None:
         """Declares parameters, if there are constraints, and completes these."""
         self.has_any = bool(len(self._tree.constraints))
         if not self.has_any:
             return
+        for spec in self._tree.constraints:
+            if isinstance(spec, ConstraintOfKind) and self._model.is_discrete:
+                self._check_trees(spec)
         self.status_parameter = self._system.DeclareAbstractParameter(
             _ByConstraint(dict.fromkeys(self.get_constraint_ids(), True), self._tree.num_bodies())
         )
@@ -375,7 +468,7 @@ class Constraints:
             if isinstance(spec, BallConstraintSpec) and spec.p_BQ is None:
                 self._tree.constraints.add(dataclasses.replace(spec, p_BQ=self._default_p_BQ(spec)))
 
-    def _default_p_BQ(self, spec: BallConstraintSpec) -> npt.NDArray[np.float64]:
+    def _default_p_BQ(self, spec: BallConstraintSpec) -> NDArray[np.float64]:
         """p_BQ = R_WB^T (p_WoAo_W + R_WA p_AP - p_WoBo_W) in the default configuration."""
         tree = self._tree
         position = np.zeros(len(tree.topology), layout.position_dtype(np.float64))
@@ -383,7 +476,7 @@ class Constraints:
         kernels.position_kinematics.interpreted(tree.topology, parameters, q, position)
         A, B = (position[tree.mobod_of_body[body]] for body in (spec.body_A, spec.body_B))
         p_WQ_W = A["p_WoBo_W"] + A["R_WB"] @ spec.p_AP
-        p_BQ: npt.NDArray[np.float64] = B["R_WB"].T @ (p_WQ_W - B["p_WoBo_W"])
+        p_BQ: NDArray[np.float64] = B["R_WB"].T @ (p_WQ_W - B["p_WoBo_W"])
         return p_BQ
 
     def describe(self, spec: ConstraintSpec) -> str:
@@ -393,6 +486,18 @@ class Constraints:
         return f"{spec.name()} of {sort} {' and '.join(repr(find(index).name()) for index in indices)}"
 
     # ------------------------------------------------------------------ checks
+
+    def _check_trees(self, spec: ConstraintOfKind) -> None:
+        """Refuses further joints in other trees than the first two, which alone a row of the contact problem has."""
+        of_velocity = self._model.contact.tree_of_velocity
+        trees = [int(of_velocity[self._tree.get_joint(index).velocity_start()]) for index in spec.joints]
+        strange = next((index for index, tree in zip(spec.joints, trees) if tree not in trees[:2]), None)
+        if strange is not None:
+            raise RuntimeError(
+                f"Finalize(): the {self.describe(spec)} of plant '{self._model.path()}' has joint "
+                f"'{self._tree.get_joint(strange).name()}', which no bodies connect to the first two but the world. "
+                "Give first one joint of each tree of bodies; in discrete time there can be two."
+            )
 
     def _check_can_constrain(self, caller: str, kind: str, **elements: tuple[Any, type]) -> None:
         self._tree._check_not_finalized(caller)
@@ -435,8 +540,8 @@ class Constraints:
             )
 
 
-def _finite_point(caller: str, name: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    point: npt.NDArray[np.float64] = as_vector(values, 3, f"{caller}(): {name}")
+def _finite_point(caller: str, name: str, values: ArrayLike) -> NDArray[np.float64]:
+    point: NDArray[np.float64] = as_vector(values, 3, f"{caller}(): {name}")
     if not np.isfinite(point).all():
         raise ValueError(f"{caller}(): {name} must be finite, but is {point.tolist()}.")
     return point
@@ -455,9 +560,9 @@ class ConstraintRows:
     def __init__(self, constraints: Constraints) -> None:
         self._constraints = constraints
         self._source: tuple[Any, ...] | None = None
-        self.rows: npt.NDArray[Any] = np.zeros(0, constraint_row_dtype)
+        self.rows: NDArray[Any] = np.zeros(0, constraint_row_dtype)
 
-    def read(self, context: Any) -> npt.NDArray[Any]:
+    def read(self, context: Context) -> NDArray[Any]:
         """Returns the rows as they are now; of two bodies of which neither can move there are none."""
         source = self._constraints.parameters_in(context)
         if self._source is None or any(a is not b for a, b in zip(self._source, source)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,16 +12,19 @@ from merganser.geometry import ProximityProperties, SceneGraphInspector
 from merganser.geometry.hydroelastic.representation import compliance_of
 from merganser.geometry.materials import HydroelasticType
 from merganser.multibody.contact.contact_pairs import material_dtype
-from merganser.multibody.contact.step_records import NUM_CONTACTS, StepResults
-from merganser.multibody.plant.contact_arrays import touching_of
+from merganser.multibody.contact.step_records import StepResults
 from merganser.multibody.plant.contact_enums import ContactModel
 from merganser.multibody.plant.contact_settings import ContactSettings
 from merganser.multibody.plant.coulomb_friction import CoulombFriction
-from merganser.multibody.plant.failures import WarnOnce
 from merganser.multibody.plant.geometry_registration import GeometryRegistration
 from merganser.multibody.plant.input_ports import InputPorts
 from merganser.multibody.plant.model import PlantModel
-from merganser.multibody.plant.step_buffers import StepBuffers
+from merganser.multibody.plant.step.contact_arrays import touching_of
+from merganser.multibody.plant.step.failures import WarnOnce
+from merganser.multibody.plant.step.step_buffers import StepBuffers
+
+if TYPE_CHECKING:
+    from merganser.framework import Context
 
 __all__ = ["ContactGeometry", "listed"]
 
@@ -58,25 +61,34 @@ class ContactGeometry:
         """Takes over what has been registered."""
         self.may_touch = any(self._registration.collision_geometries.values())
 
-    def update_poses(self, context: Any, buffers: StepBuffers) -> None:
+    def update_poses(self, context: Context, buffers: StepBuffers) -> None:
         """Lets the geometries of a step be where the SceneGraph says, if others than the plant move some of them."""
         geometry = buffers.model.contact.geometry
         if self.may_touch and buffers.model.can_constrain and not geometry.is_moved_by_plant:
             geometry.X_WG[:] = buffers.layout.world_poses(self.query_object(context).world_poses())
 
-    def check_contacts(self, context: Any, buffers: StepBuffers, out: StepResults) -> None:
+    def check_contacts(self, context: Context, buffers: StepBuffers, out: StepResults) -> None:
         """Raises if something that another plant or system moves touches a body of this plant that moves."""
-        if buffers.has_foreign_geometry and out.found[NUM_CONTACTS]:
-            touching, inspector = touching_of(out), self.query_object(context).inspector()
-            self._refuse_foreign_contacts(buffers, inspector, touching.candidates, touching.contacts)
+        if buffers.has_foreign_geometry:
+            touching = touching_of(out)
+            of_points = touching.candidates[touching.contacts["pair"]]
+            of_surfaces = touching.surface_pairs[np.unique(touching.owners[:, 0])]
+            self._refuse_foreign_contacts(context, buffers, np.concatenate([of_points, of_surfaces]))
 
-    def eval_inspector(self, context: Any) -> SceneGraphInspector:
-        """Returns the inspector of the SceneGraph that is connected."""
+    def eval_inspector(self, context: Context) -> SceneGraphInspector:
+        """Returns the inspector of the SceneGraph that is connected to the port `geometry_query`.
+
+        It knows the geometries as they are in this Context, with what has been added, changed and removed there.
+
+        Raises:
+            ValueError: the context is not one of this plant.
+            UnconnectedInputError: no SceneGraph is connected.
+        """
         self._model.system.ValidateContext(context)
         inspector: SceneGraphInspector = self.query_object(context).inspector()
         return inspector
 
-    def query_object(self, context: Any) -> Any:
+    def query_object(self, context: Context) -> Any:
         """What the port `geometry_query` receives.
 
         Raises:
@@ -96,7 +108,7 @@ class ContactGeometry:
         )
 
     def read_materials(self, buffers: StepBuffers, layout: Any, inspector: Any) -> None:
-        """Takes over what the geometries say about contact.
+        """Takes over what the geometries say about contact; if it fails, nothing counts as read.
 
         Those of other sources that are fixed to the world are part of it. Those that move may not touch this plant's.
         """
@@ -116,8 +128,9 @@ class ContactGeometry:
             [id not in bodies and inspector.GetFrameId(id) != inspector.world_frame_id() for id in ids], bool
         )
         buffers.has_foreign_geometry = bool(buffers.is_foreign.any())
-        buffers.layout, buffers.penetration_allowance = layout, self._settings.choices.penetration_allowance
         self._read_surfaces(buffers, layout)
+        # Last, since this marks all of it as read: an error or an interrupt on the way has it read again.
+        buffers.layout, buffers.penetration_allowance = layout, self._settings.choices.penetration_allowance
 
     def _read_surfaces(self, buffers: StepBuffers, layout: Any) -> None:
         """Takes over what the geometries are on contact surfaces, if the contact model has any."""
@@ -132,7 +145,7 @@ class ContactGeometry:
             modulus = properties.GetPropertyOrDefault("hydroelastic", "hydroelastic_modulus", math.inf)
             record["modulus"] = modulus if compliant else math.inf
 
-    def refuse_points(self, context: Any, buffers: StepBuffers, out: StepResults) -> None:
+    def refuse_points(self, context: Context, buffers: StepBuffers, out: StepResults) -> None:
         """Raises about geometries that touch at points, where contact is to be surfaces alone."""
         touching, inspector = touching_of(out), self.query_object(context).inspector()
         names = []
@@ -149,13 +162,13 @@ class ContactGeometry:
             "collisions."
         )
 
-    def _refuse_foreign_contacts(self, buffers: StepBuffers, inspector: Any, pairs: Array, contacts: Array) -> None:
-        """Raises if something that another plant or system moves touches a body of this plant that moves."""
+    def _refuse_foreign_contacts(self, context: Context, buffers: StepBuffers, pairs: Array) -> None:
+        """Raises if one of the pairs of geometries that touch, shape [.., 2], is of a moving body and a foreign one."""
         is_moving = self._model.contact.tree_of_mobod[buffers.materials["mobod"]] >= 0
-        for i, k in pairs[contacts["pair"]].tolist():
+        for i, k in pairs.tolist():
             first, second = (k, i) if buffers.is_foreign[k] else (i, k)
             if buffers.is_foreign[first] and is_moving[second]:
-                ids = buffers.geometry_ids()
+                ids, inspector = buffers.geometry_ids(), self.query_object(context).inspector()
                 foreign, own = inspector.GetName(ids[first]), inspector.GetName(ids[second])
                 raise RuntimeError(
                     f"Geometry '{own}' of plant '{self._model.path()}' touches geometry '{foreign}', which "

@@ -14,8 +14,8 @@ from merganser.geometry.hydroelastic.contact_surface import ContactSurface
 from merganser.geometry.query_results import NHAT, P_WCA, P_WCB
 from merganser.multibody.contact.plant_layout import APPROACH, POINT, SLIP
 from merganser.multibody.math import SpatialForce
-from merganser.multibody.plant.contact_arrays import ContactSample
 from merganser.multibody.plant.hydroelastic_contact_info import HydroelasticContactInfo
+from merganser.multibody.plant.step.contact_arrays import ContactSample
 from merganser.multibody.tree import BodyIndex
 
 if TYPE_CHECKING:

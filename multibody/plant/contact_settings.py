@@ -40,11 +40,7 @@ class ContactChoices:
 
 
 class ContactSettings:
-    """Contact settings. All but penetration allowance and stiction tolerance are fixed by Finalize().
-
-    Functions that set something raise RuntimeError after Finalize() unless they say otherwise, TypeError if the value
-    is of the wrong kind, and then leave everything as it was.
-    """
+    """Contact settings; see ContactFace."""
 
     def __init__(self, model: PlantModel, geometry: GeometryRegistration) -> None:
         self._model, self._tree, self._geometry = model, model.tree, geometry
@@ -58,7 +54,12 @@ class ContactSettings:
     # ------------------------------------------------------------------ models
 
     def set_contact_model(self, model: ContactModel) -> None:
-        """Chooses between contact of points and of surfaces."""
+        """Chooses between contact of points and of surfaces.
+
+        With kHydroelasticWithFallback, two geometries with hydroelastic properties touch on a surface if one of them is
+        compliant (`AddCompliantHydroelasticProperties`), all others at points. With kHydroelastic, geometries that
+        overlap and have no surface are an error of the step, which names both. With kPoint there are points only.
+        """
         self._check_setting("set_contact_model", model, ContactModel)
         self.choices.contact_model = model
 
@@ -67,7 +68,11 @@ class ContactSettings:
         return self.choices.contact_model
 
     def set_discrete_contact_approximation(self, approximation: DiscreteContactApproximation) -> None:
-        """Chooses the approximation of contact in a discrete step, and with it the solver."""
+        """Chooses the approximation of contact in a discrete step, and with it the solver.
+
+        Raises:
+            RuntimeError: also if the plant is continuous, or TAMSI is chosen for a plant with constraints.
+        """
         caller = "set_discrete_contact_approximation"
         self._check_setting(caller, approximation, DiscreteContactApproximation)
         if self._model.time_step == 0.0:
@@ -146,7 +151,14 @@ class ContactSettings:
     # ------------------------------------------------------------------ numbers
 
     def set_sap_near_rigid_threshold(self, near_rigid_threshold: float = 1.0) -> None:
-        """Sets how stiff contacts may get before the SAP solver softens them; 0: never."""
+        """Sets how stiff contacts may get before the SAP solver softens them; 0: never.
+
+        It is the number beta of Castro, Permenter and Han (2023), An Unconstrained Convex Formulation of Compliant
+        Contact, IEEE Transactions on Robotics 39, section V.B.
+
+        Raises:
+            RuntimeError: also if it is negative or not a number.
+        """
         caller = "set_sap_near_rigid_threshold"
         self._tree._check_not_finalized(caller)
         if not near_rigid_threshold >= 0.0:
@@ -161,19 +173,36 @@ class ContactSettings:
         return self.choices.near_rigid_threshold
 
     def set_penetration_allowance(self, penetration_allowance: float = 0.001) -> None:
-        """Sets how deep the heaviest body may sink under its weight, from which point contact gets its compliance."""
+        """Sets how deep the heaviest body may sink under its weight, from which point contact gets its compliance.
+
+        May be called after Finalize(), too.
+
+        Raises:
+            RuntimeError: it is not positive.
+        """
         self._check_positive("set_penetration_allowance", "penetration_allowance", penetration_allowance)
         self.choices.penetration_allowance = float(penetration_allowance)
         if self._tree.is_finalized():
             self._estimate_contact_time_scale()
 
     def get_contact_penalty_method_time_scale(self) -> float:
-        """Returns the time in which penalty forces stop a body [s]; -1 if nothing in the plant can collide."""
+        """Returns the time in which penalty forces stop a body [s]; -1 if nothing in the plant can collide.
+
+        A body of mass m on a spring of stiffness m g / d, d the penetration allowance, critically damped, has the time
+        scale sqrt(d / g), whatever its mass; without gravity, that of the earth is taken.
+
+        Raises:
+            RuntimeError: before Finalize().
+        """
         self._model.require_finalized("get_contact_penalty_method_time_scale()")
         return self.choices.contact_time_scale
 
     def set_stiction_tolerance(self, v_stiction: float = 0.001) -> None:
-        """Sets the velocity up to which bodies that stick may slip [m/s]; may be called after Finalize(), too."""
+        """Sets the velocity up to which bodies that stick may slip [m/s]; may be called after Finalize(), too.
+
+        Raises:
+            RuntimeError: it is not positive.
+        """
         self._check_positive("set_stiction_tolerance", "v_stiction", v_stiction)
         self.choices.stiction_tolerance = float(v_stiction)
         self._of_solver = None
@@ -188,15 +217,12 @@ class ContactSettings:
         """What the solver of discrete steps is told, a record of settings_dtype; another one after a change."""
         if self._of_solver is None:
             approximation = _APPROXIMATIONS[self.get_discrete_contact_approximation()]
-            # In continuous time nobody reads the time step.
-            self._of_solver = make_settings(
-                self._model.time_step or 1.0, approximation, stiction_tolerance=self.choices.stiction_tolerance
-            )
+            self._of_solver = make_settings(approximation, stiction_tolerance=self.choices.stiction_tolerance)
         return self._of_solver
 
     def of_fallback(self) -> Any:
         """The same of SAP, whose problem always has a solution."""
-        return make_settings(self._model.time_step or 1.0, SAP)
+        return make_settings(SAP)
 
     def freeze(self) -> None:
         """Computes what follows from the finalized tree."""

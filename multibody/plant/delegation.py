@@ -1,22 +1,23 @@
-"""Functions of the plant that are functions of its tree."""
+"""Functions of the plant that are functions of its parts (framework/core/delegation.py)."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-__all__ = ["from_tree"]
+from merganser.framework.core.delegation import Delegated
+
+__all__ = ["from_part", "from_tree"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
+def from_part(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
+    """A function that calls one of a part; an annotation of the class says where that is."""
+    return Delegated(method, "MultibodyPlant")  # type: ignore[return-value]  # which the class replaces by a function
+
+
 def from_tree(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
-    """A method that calls the same method of `self._tree`."""
-
-    @functools.wraps(method)
-    def call(self: Any, *args: P.args, **kwargs: P.kwargs) -> R:
-        return method(self._tree, *args, **kwargs)
-
-    return call
+    """A function that calls one of the tree."""
+    return Delegated(method, "MultibodyPlant", "_tree")  # type: ignore[return-value]

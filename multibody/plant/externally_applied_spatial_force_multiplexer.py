@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from merganser.framework import InputPort, LeafSystem, Value, kUseDefaultName
+from merganser.framework import Context, InputPort, LeafSystem, Value, kUseDefaultName
 
 __all__ = ["ExternallyAppliedSpatialForceMultiplexer"]
 
@@ -34,5 +34,5 @@ class ExternallyAppliedSpatialForceMultiplexer(LeafSystem):
             kUseDefaultName, lambda: Value([]), self._calc_forces, {self.all_input_ports_ticket()}
         )
 
-    def _calc_forces(self, context: Any, output: Any) -> None:
+    def _calc_forces(self, context: Context, output: Any) -> None:
         output.set_value([force for port in self._lists for force in port.Eval(context)])

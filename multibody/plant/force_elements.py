@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,12 +10,15 @@ from numpy.typing import NDArray
 from merganser.multibody import kernels
 from merganser.multibody.plant.arguments import check_forces
 from merganser.multibody.plant.computations import PlantComputations
-from merganser.multibody.plant.failures import describe_overflow
 from merganser.multibody.plant.kinematics import PlantKinematics
 from merganser.multibody.plant.model import PlantModel
+from merganser.multibody.plant.step.failures import describe_overflow
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import ForceElement, MultibodyForces, UniformGravityFieldElement
 from merganser.multibody.tree.force_elements import LinearBushingRollPitchYaw
+
+if TYPE_CHECKING:
+    from merganser.framework import Context
 
 __all__ = ["ForceElements"]
 
@@ -35,7 +38,7 @@ class ForceElements:
 
     # ------------------------------------------------------------------ forces
 
-    def sum_up_forces(self, context: Any, w: Workspace, which: tuple[int, int], tau: Array, F_Bo_W: Array) -> None:
+    def sum_up_forces(self, context: Context, w: Workspace, which: tuple[int, int], tau: Array, F_Bo_W: Array) -> None:
         """Adds the forces of a range of elements; kinematics must be up to date."""
         status = w.call(
             kernels.force_elements, self._tree.elements, w.constants, *which, w.q, w.v, w.position, w.velocity,
@@ -44,7 +47,7 @@ class ForceElements:
         if status:
             raise RuntimeError(self.describe_failure(context, w, status))
 
-    def describe_failure(self, context: Any, w: Workspace, status: int) -> str:
+    def describe_failure(self, context: Context, w: Workspace, status: int) -> str:
         """Why the force element of a number has no force."""
         if w.is_float and not np.isfinite(w.x).all():
             return describe_overflow(self._model, context, w, w.x)
@@ -54,8 +57,13 @@ class ForceElements:
             f"{element._describe_failure()}"
         )
 
-    def calc_force_elements_contribution(self, context: Any, forces: MultibodyForces) -> None:
-        """Sets `forces` to those of all force elements, gravity included, and of joint damping."""
+    def calc_force_elements_contribution(self, context: Context, forces: MultibodyForces) -> None:
+        """Sets `forces` to those of all force elements, gravity included, and of joint damping.
+
+        Raises:
+            ValueError: the forces are for a plant of other size.
+            TypeError: they are no MultibodyForces.
+        """
         check_forces(self._model, "CalcForceElementsContribution", forces)
         w = self._kinematics.eval_velocity(context)
         forces._F_Bo_W, forces._tau = w.zeros_F.copy(), w.zeros_v.copy()
@@ -73,7 +81,7 @@ class ForceElements:
         forces._F_Bo_W[has_weight, 3:] += weights
         forces._F_Bo_W[has_weight, :3] += np.cross(bodies["p_BoBcm_W"], weights)
 
-    def add_element_contribution(self, context: Any, element: ForceElement, forces: MultibodyForces) -> None:
+    def add_element_contribution(self, context: Context, element: ForceElement, forces: MultibodyForces) -> None:
         """Adds the forces of one element to `forces`."""
         check_forces(self._model, "CalcAndAddForceContribution", forces)
         w = self._kinematics.eval_velocity(context)
@@ -84,7 +92,7 @@ class ForceElements:
             number = int(element.index()) - 1
             self.sum_up_forces(context, w, (number, number + 1), forces._tau, forces._F_Bo_W)
 
-    def calc_forces_on_ends(self, context: Any, element: LinearBushingRollPitchYaw) -> Array:
+    def calc_forces_on_ends(self, context: Context, element: LinearBushingRollPitchYaw) -> Array:
         """Spatial forces of a bushing on the bodies L0 and L1, about their origins, in W, shape [2, 6]."""
         w = self._kinematics.eval_velocity(context)
         F_Bo_W = np.zeros((2, 6), w.dtype)
@@ -98,31 +106,34 @@ class ForceElements:
 
     # ------------------------------------------------------------------ energies and powers
 
-    def calc_potential_energy(self, context: Any) -> Any:
+    def calc_potential_energy(self, context: Context) -> Any:
         """Returns the potential energy of all force elements [J]; that of gravity is zero for masses at the origin."""
         energy = self._computations.calc_energies(context)[1]
         return energy + self._sum_up_energies(context)[0] if len(self._tree.elements) else energy
 
-    def calc_conservative_power(self, context: Any) -> Any:
+    def calc_conservative_power(self, context: Context) -> Any:
         """Returns the power of gravity and of the springs: the rate at which potential energy decreases [W]."""
         power = self._gravity_power(context)
         return power + self._sum_up_energies(context)[1] if len(self._tree.elements) else power
 
-    def calc_non_conservative_power(self, context: Any) -> Any:
-        """Returns the power of the other forces of the force elements, such as damping of springs [W]."""
+    def calc_non_conservative_power(self, context: Context) -> Any:
+        """Returns the power of the other forces of the force elements, such as damping of springs [W].
+
+        As in pydrake, damping of joints, actuators and applied forces do not count.
+        """
         return self._sum_up_energies(context)[2] if len(self._tree.elements) else 0.0
 
-    def _gravity_power(self, context: Any) -> Any:
+    def _gravity_power(self, context: Context) -> Any:
         tau_g = self._computations.calc_gravity_generalized_forces(context)
         return tau_g.dot(self._kinematics.eval_position(context).v)
 
-    def calc_element_energies(self, context: Any, element: ForceElement) -> Any:
+    def calc_element_energies(self, context: Context, element: ForceElement) -> Any:
         """Potential energy [J], conservative and other power [W] of one element."""
         if isinstance(element, UniformGravityFieldElement):
             return self._computations.calc_energies(context)[1], self._gravity_power(context), 0.0
         return self._sum_up_energies(context, element)
 
-    def _sum_up_energies(self, context: Any, element: ForceElement | None = None) -> Array:
+    def _sum_up_energies(self, context: Context, element: ForceElement | None = None) -> Array:
         """Energy [J] and powers [W] of one element, or of all but gravity, shape [3]."""
         elements = self._tree.force_elements[1:] if element is None else [element]
         for one in elements:

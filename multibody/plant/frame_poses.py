@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
@@ -15,6 +15,9 @@ from merganser.multibody.tree import FixedOffsetFrame, Frame
 from merganser.multibody.tree.force_elements import LinearBushingRollPitchYaw
 from merganser.multibody.tree.parameters import write_joint_frames
 
+if TYPE_CHECKING:
+    from merganser.framework import Context
+
 __all__ = ["FramePoses"]
 
 
@@ -24,7 +27,7 @@ class FramePoses:
     def __init__(self, model: PlantModel, views: StateViews) -> None:
         self._model, self._tree, self._views = model, model.tree, views
 
-    def set_pose_in_parent(self, context: Any, frame: FixedOffsetFrame, X_PF: RigidTransform) -> None:
+    def set_pose_in_parent(self, context: Context, frame: FixedOffsetFrame, X_PF: RigidTransform) -> None:
         """Sets the pose of a frame in its parent frame, in a Context.
 
         Raises:
@@ -54,7 +57,7 @@ class FramePoses:
                         "pose that you want."
                     )
 
-    def _move_joints(self, context: Any, parameters: NDArray[Any], moved: set[Frame]) -> None:
+    def _move_joints(self, context: Context, parameters: NDArray[Any], moved: set[Frame]) -> None:
         """Writes the frames of the mobilizers of all joints between frames that have moved."""
         tree = self._tree
         for mobod, (mobilizer, joint) in enumerate(zip(tree._edges, tree._mobilizer_joints), start=1):
@@ -64,7 +67,7 @@ class FramePoses:
                 poses = F.CalcPoseInBodyFrame(context), M.CalcPoseInBodyFrame(context)
                 write_joint_frames(parameters[mobod], joint, mobilizer.is_reversed, *poses)
 
-    def _move_bushings(self, context: Any, moved: set[Frame]) -> None:
+    def _move_bushings(self, context: Context, moved: set[Frame]) -> None:
         for element in self._tree.force_elements:
             if isinstance(element, LinearBushingRollPitchYaw):
                 for field, frame in (("X_L0A", element.frameA()), ("X_L1C", element.frameC())):

@@ -71,7 +71,13 @@ class GeometryRegistration:
     # ------------------------------------------------------------------ source and frames
 
     def register_as_source_for_scene_graph(self, scene_graph: SceneGraph) -> SourceId:
-        """Registers the plant as a source of geometry, with a frame for every body; returns its id."""
+        """Registers the plant as a source of geometry, with a frame for every body; returns its id.
+
+        Raises:
+            RuntimeError: the plant is registered already, or finalized; or another source of the SceneGraph
+                has the plant's name.
+            TypeError: the argument is not a SceneGraph.
+        """
         if not isinstance(scene_graph, SceneGraph):
             raise TypeError(f"RegisterAsSourceForSceneGraph() takes a SceneGraph, got {type(scene_graph).__name__}.")
         if self.source_id is not None:
@@ -106,7 +112,11 @@ class GeometryRegistration:
         return body
 
     def rename_model_instance(self, model_instance: int, name: str) -> None:
-        """Changes the name of a model instance, also in the names of its frames and shapes in the SceneGraph."""
+        """Changes the name of a model instance, also in the names of its frames and shapes in the SceneGraph.
+
+        Raises:
+            RuntimeError: there is no such instance, the name is taken, or after Finalize().
+        """
         old = self._scoped_name(model_instance, "")
         self._tree.RenameModelInstance(model_instance, name)
         if self.scene_graph is None:
@@ -137,7 +147,11 @@ class GeometryRegistration:
         return self.frame_ids.get(body_index)
 
     def get_body_frame_id_or_throw(self, body_index: int) -> FrameId:
-        """Returns the frame that the SceneGraph has for a body."""
+        """Returns the frame that the SceneGraph has for a body.
+
+        Raises:
+            RuntimeError: there is no such body, or the plant is not registered with a SceneGraph.
+        """
         frame_id = self.frame_ids.get(body_index)
         if frame_id is None:
             name = self._tree.get_body(body_index).name()
@@ -164,7 +178,25 @@ class GeometryRegistration:
         *,
         geometry_instance: GeometryInstance | None = None,
     ) -> GeometryId:
-        """Registers a geometry for people and cameras to see, fixed to a body."""
+        """Registers a geometry for people and cameras to see, fixed to a body.
+
+        It gets the illustration and the perception role, unless a `geometry_instance` has one of them already; then
+        it has those that it has. In label images it has the number of the body, unless it has a `('label', 'id')`.
+
+        Args:
+            body: a body of this plant, or the world.
+            X_BG: pose of the geometry in the body frame.
+            shape: a Shape.
+            name: unique among the visual geometries of the body.
+            diffuse_color: red, green, blue, alpha, each from 0 to 1; or
+            properties: illustration properties, which are perception properties, too.
+            geometry_instance: in place of all the others but the body, a geometry with its pose, name and
+                perhaps properties; it may also be the second argument by position.
+
+        Raises:
+            RuntimeError: the plant has no SceneGraph, or is finalized; the name is taken.
+            TypeError: other arguments.
+        """
         if isinstance(X_BG, GeometryInstance):
             X_BG, geometry_instance = None, X_BG
         if isinstance(diffuse_color, IllustrationProperties):
@@ -198,7 +230,20 @@ class GeometryRegistration:
         *,
         coulomb_friction: CoulombFriction | None = None,
     ) -> GeometryId:
-        """Registers a geometry for contact, fixed to a body."""
+        """Registers a geometry for contact, fixed to a body.
+
+        Args:
+            body: a body of this plant, or the world.
+            X_BG: pose of the geometry in the body frame.
+            shape: a Shape.
+            name: unique among the collision geometries of the body.
+            properties: proximity properties, or a CoulombFriction; or
+            coulomb_friction: friction alone.
+
+        Raises:
+            RuntimeError: the plant has no SceneGraph, or is finalized; the name is taken.
+            TypeError: neither properties nor friction are given, or both.
+        """
         if (properties is None) == (coulomb_friction is None):
             raise TypeError("RegisterCollisionGeometry() takes either properties or coulomb_friction.")
         if not isinstance(properties, ProximityProperties):
@@ -244,7 +289,12 @@ class GeometryRegistration:
     # ------------------------------------------------------------------ collision filters
 
     def collect_registered_geometries(self, bodies: Iterable[RigidBody]) -> GeometrySet:
-        """Returns all geometries fixed to some bodies, for use in a CollisionFilterDeclaration."""
+        """Returns all geometries fixed to some bodies, for use in a CollisionFilterDeclaration.
+
+        Raises:
+            RuntimeError: the plant is not registered with a SceneGraph.
+            TypeError: something else than bodies of this plant is given.
+        """
         bodies = list(bodies)
         for body in bodies:
             self._tree._check_mine("CollectRegisteredGeometries", "the set", body)

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from merganser.framework import InputPort, Value
+from merganser.framework import BasicVector, Context, InputPort, Value
 from merganser.framework.core.errors import log_once
 from merganser.framework.core.nonfinite import blame_input
 from merganser.geometry import QueryObject
 from merganser.multibody.contact.step_records import Inputs, Part
 from merganser.multibody.kernels.scalars import is_set
-from merganser.multibody.plant.drives import ActuatorTable, Controllers
 from merganser.multibody.plant.externally_applied_spatial_force import ExternallyAppliedSpatialForce
 from merganser.multibody.plant.kinematics import PlantKinematics
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.state_views import StateViews
+from merganser.multibody.plant.step.drives import ActuatorTable, Controllers
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import ModelInstanceIndex
 
 __all__ = ["InputPorts"]
+
+Array = NDArray[Any]
 
 _logger = logging.getLogger("merganser.multibody.plant")
 
@@ -79,29 +83,38 @@ class InputPorts:
 
     # ------------------------------------------------------------------ ports
 
-    def get_actuation_input_port(self, model_instance: int | None = None) -> InputPort:
-        """Returns the port for actuation u, of the whole plant or of one model instance."""
+    def get_actuation_input_port(self, model_instance: int | None = None) -> InputPort[Array]:
+        """Returns the port for actuation u, of the whole plant or of one model instance.
+
+        What both carry adds up; what is not connected counts as zero. If nothing drives the actuators of a model
+        instance, the logger `merganser.multibody.plant` says so once. Effort limits hold for the sum.
+        """
         self._model.require_finalized("get_actuation_input_port()")
         if model_instance is None:
             return self.actuation
         return self._of_instance(self._instance_actuation, model_instance)
 
-    def get_desired_state_input_port(self, model_instance: int) -> InputPort:
-        """Returns the port for desired positions, then velocities, of the actuators of a model instance."""
+    def get_desired_state_input_port(self, model_instance: int) -> InputPort[Array]:
+        """Returns the port for desired positions, then velocities, of the actuators of a model instance.
+
+        Size 2 n for n actuators, in each half in the order of their indices. Actuators with PD gains
+        (JointActuator.set_controller_gains) follow it; what it says about others is ignored. Where it is not connected,
+        the controllers of the model instance are disarmed, and its actuators exert what the actuation ports carry.
+        """
         self._model.require_finalized("get_desired_state_input_port()")
         return self._of_instance(self.desired_states, model_instance)
 
-    def get_applied_generalized_force_input_port(self) -> InputPort:
+    def get_applied_generalized_force_input_port(self) -> InputPort[Array]:
         """Returns the port for generalized forces, in the order of v, shape [nv]; optional."""
         self._model.require_finalized("get_applied_generalized_force_input_port()")
         return self.generalized_force
 
-    def get_applied_spatial_force_input_port(self) -> InputPort:
+    def get_applied_spatial_force_input_port(self) -> InputPort[list[ExternallyAppliedSpatialForce]]:
         """Returns the port for a list of ExternallyAppliedSpatialForce, which add up; optional."""
         self._model.require_finalized("get_applied_spatial_force_input_port()")
         return self.spatial_force
 
-    def get_geometry_query_input_port(self) -> InputPort:
+    def get_geometry_query_input_port(self) -> InputPort[QueryObject]:
         """Returns the port for the QueryObject of a SceneGraph."""
         return self.geometry_query
 
@@ -111,7 +124,7 @@ class InputPorts:
 
     # ------------------------------------------------------------------ inputs
 
-    def read(self, context: Any, w: Workspace, table: ActuatorTable) -> Inputs:
+    def read(self, context: Context, w: Workspace, table: ActuatorTable) -> Inputs:
         """What the ports carry, as ../contact/step.py takes it.
 
         Raises:
@@ -140,7 +153,7 @@ class InputPorts:
             w.zeros_F if forces is None else self._add_up_spatial_forces(context, w, forces.get_value()),
         )
 
-    def log_undriven(self, context: Any, table: ActuatorTable) -> None:
+    def log_undriven(self, context: Context, table: ActuatorTable) -> None:
         """Says once of each model instance whose actuators nothing drives that they exert nothing."""
         if context.has_input(self.actuation.get_index()):
             return
@@ -171,7 +184,7 @@ class InputPorts:
         self.effort_limits[:] = table.limits
         return table
 
-    def actuators_in(self, context: Any) -> ActuatorTable:
+    def actuators_in(self, context: Context) -> ActuatorTable:
         """What the actuators do in a Context: without a desired state, controllers of a model instance are disarmed."""
         table = self._table or self._look_at_actuators()
         if not table.controlled:
@@ -193,19 +206,19 @@ class InputPorts:
                 "effort limits, which it cannot do for symbolic expressions. Use numbers, or a continuous plant."
             )
 
-    def blame(self, context: Any, tau: Any) -> None:
+    def raise_nonfinite_input(self, context: Context, tau: Any) -> None:
         """Raises an error about the first input port with a value that is not finite, or about their sum."""
         ports = self.actuation, self.generalized_force, *self._instance_actuation
         for port in (*ports, *self.desired_states):
             value = context.read_input(port.get_index()) if port.size() else None
-            if value is not None and not np.isfinite(value.value()).all():
+            if isinstance(value, BasicVector) and not np.isfinite(value.value()).all():
                 raise RuntimeError(blame_input(context, port.get_index()))
         raise RuntimeError(
             f"The actuation of plant '{self._model.path()}' overflows at time {context.store.flat[0]} s: "
             f"generalized forces {tau.tolist()}."
         )
 
-    def _add_up_spatial_forces(self, context: Any, w: Workspace, forces: list[Any]) -> Any:
+    def _add_up_spatial_forces(self, context: Context, w: Workspace, forces: Iterable[Any]) -> Any:
         """The sum of these forces on each body about Bo in W, shape [num_mobods, 6]."""
         total = np.zeros_like(w.zeros_F)
         R_WB = self._kinematics.eval_position(context).position["R_WB"]
@@ -223,7 +236,7 @@ class InputPorts:
             total[mobod] += F_Bo_W
         return total
 
-    def _check_spatial_force(self, context: Any, force: Any) -> None:
+    def _check_spatial_force(self, context: Context, force: Any) -> None:
         place = f"{self.spatial_force.GetFullDescription()} carries, at time {context.store.flat[0]} s,"
         if not isinstance(force, ExternallyAppliedSpatialForce):
             raise TypeError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,17 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.multibody import kernels
 from merganser.multibody.math import SpatialAcceleration
 from merganser.multibody.plant.arguments import checked_point, checked_points, place_of
-from merganser.multibody.plant.kernel_calls import (
-    bind_jacobian,
-    bind_point_accelerations,
-    bind_point_bias,
-    bind_point_jacobian,
-    bind_write_point,
-)
 from merganser.multibody.plant.kinematics import PlantKinematics
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import Frame, JacobianWrtVariable
+
+if TYPE_CHECKING:
+    from merganser.framework import Context
 
 __all__ = ["PlantJacobians", "check_bias_speeds"]
 
@@ -32,19 +28,7 @@ _KV = JacobianWrtVariable.kV  # access through the class takes 0.1 us
 class PlantJacobians:
     """Velocities as linear functions of speeds s, v = J_s s, and what accelerations are beside J_s sdot.
 
-    The functions take
-
-        context: of this plant.
-        with_respect_to: whether the speeds s are v (kV), or the rates qdot of the positions (kQDot).
-        frame_B: the frame that moves, to which the points Bi (or one point Bp) are fixed.
-        p_BoBi_B: where they are in B [m], shape [3] or [3, n]; p_BoBp_B, shape [3].
-        frame_A: the frame in which the motion is measured.
-        frame_E: the frame in which the result is expressed.
-
-    Raises:
-        TypeError: with_respect_to is no JacobianWrtVariable, or a frame is no Frame.
-        RuntimeError: a frame is not of this plant.
-        ValueError: positions are of wrong shape, or not finite.
+    What the functions take, and their errors, KinematicsFace says.
     """
 
     def __init__(self, model: PlantModel, kinematics: PlantKinematics) -> None:
@@ -54,7 +38,7 @@ class PlantJacobians:
 
     def calc_jacobian_spatial_velocity(
         self,
-        context: Any,
+        context: Context,
         with_respect_to: JacobianWrtVariable,
         frame_B: Frame,
         p_BoBp_B: ArrayLike,
@@ -64,20 +48,20 @@ class PlantJacobians:
         """Returns J with V_ABp_E = J s: rows of w_AB_E, then of v_ABp_E; shape [6, ns]. See the class."""
         caller = "CalcJacobianSpatialVelocity"
         w = self._kinematics.eval_position(context)
-        if with_respect_to is _KV and (w.calls.write_point or bind_write_point(w))(p_BoBp_B):
+        if with_respect_to is _KV and w.calls.write_point(p_BoBp_B):
             # As it often is: the same as what follows, without calls that cost more than the kernel.
             try:
                 (mobod_B, X_B), A, (mobod_E, X_E) = w.places[frame_B], w.places[frame_A], w.places[frame_E]
             except (KeyError, TypeError):
                 pass
             else:
-                run = w.calls.point_jacobian or bind_point_jacobian(w)
+                run = w.calls.point_jacobian
                 return run(mobod_B, X_B, w.point, A[0], mobod_E, X_E)
         point = checked_point(self._model, caller, "p_BoBp_B", p_BoBp_B, w)
         return self._jacobian(caller, w, with_respect_to, frame_B, point, frame_A, frame_E)
 
     def calc_jacobian_angular_velocity(
-        self, context: Any, with_respect_to: JacobianWrtVariable, frame_B: Frame, frame_A: Frame, frame_E: Frame
+        self, context: Context, with_respect_to: JacobianWrtVariable, frame_B: Frame, frame_A: Frame, frame_E: Frame
     ) -> Array:
         """Returns J with w_AB_E = J s, shape [3, ns]. See the class."""
         caller = "CalcJacobianAngularVelocity"
@@ -86,7 +70,7 @@ class PlantJacobians:
 
     def calc_jacobian_translational_velocity(
         self,
-        context: Any,
+        context: Context,
         with_respect_to: JacobianWrtVariable,
         frame_B: Frame,
         p_BoBi_B: ArrayLike,
@@ -100,9 +84,12 @@ class PlantJacobians:
         return self._jacobian(caller, w, with_respect_to, frame_B, points, frame_A, frame_E)[3:]
 
     def calc_jacobian_position_vector(
-        self, context: Any, frame_B: Frame, p_BoBi_B: ArrayLike, frame_A: Frame, frame_E: Frame
+        self, context: Context, frame_B: Frame, p_BoBi_B: ArrayLike, frame_A: Frame, frame_E: Frame
     ) -> Array:
-        """Returns the partial derivatives of p_AoBi by q, taken in A and expressed in E, shape [3 n, nq]."""
+        """Returns the partial derivatives of p_AoBi by q, taken in A and expressed in E, shape [3 n, nq].
+
+        They are the Jacobian of the translational velocities for qdot. See the class.
+        """
         caller = "CalcJacobianPositionVector"
         w = self._kinematics.eval_position(context)
         points = checked_points(self._model, caller, "p_BoBi_B", p_BoBi_B, w)
@@ -123,7 +110,7 @@ class PlantJacobians:
         mobod_A, _ = place_of(self._model, caller, w, frame_A)
         mobod_E, X_E = place_of(self._model, caller, w, frame_E)
         J_v = np.empty((3 + len(points), len(w.v)), w.dtype)
-        run = w.calls.jacobian or bind_jacobian(w)
+        run = w.calls.jacobian
         run(mobod_B, X_B, points, mobod_A, mobod_E, X_E, J_v)
         return J_v if with_respect_to is _KV else self.for_speeds(caller, with_respect_to, w, J_v)
 
@@ -143,14 +130,18 @@ class PlantJacobians:
 
     def calc_bias_spatial_acceleration(
         self,
-        context: Any,
+        context: Context,
         with_respect_to: JacobianWrtVariable,
         frame_B: Frame,
         p_BoBp_B: ArrayLike,
         frame_A: Frame,
         frame_E: Frame,
     ) -> SpatialAcceleration:
-        """Returns A_ABp_E - J_V vdot, the spatial acceleration if vdot is zero [rad/s^2, m/s^2]. See the class."""
+        """Returns A_ABp_E - J_V vdot, the spatial acceleration if vdot is zero [rad/s^2, m/s^2]. See the class.
+
+        Raises:
+            RuntimeError: with_respect_to is kQDot.
+        """
         caller = "CalcBiasSpatialAcceleration"
         w = self._kinematics.eval_velocity(context)
         point = checked_point(self._model, caller, "p_BoBp_B", p_BoBp_B, w)
@@ -159,23 +150,27 @@ class PlantJacobians:
 
     def calc_bias_translational_acceleration(
         self,
-        context: Any,
+        context: Context,
         with_respect_to: JacobianWrtVariable,
         frame_B: Frame,
         p_BoBi_B: ArrayLike,
         frame_A: Frame,
         frame_E: Frame,
     ) -> Array:
-        """Returns a_ABi_E - J_v vdot, the accelerations if vdot is zero [m/s^2], shape [3, n]. See the class."""
+        """Returns a_ABi_E - J_v vdot, the accelerations if vdot is zero [m/s^2], shape [3, n]. See the class.
+
+        Raises:
+            RuntimeError: with_respect_to is kQDot.
+        """
         caller = "CalcBiasTranslationalAcceleration"
         w = self._kinematics.eval_velocity(context)
-        if with_respect_to is _KV and (w.calls.write_point or bind_write_point(w))(p_BoBi_B):  # as above
+        if with_respect_to is _KV and w.calls.write_point(p_BoBi_B):  # as above
             try:
                 (mobod_B, X_B), A, (mobod_E, X_E) = w.places[frame_B], w.places[frame_A], w.places[frame_E]
             except (KeyError, TypeError):
                 pass
             else:
-                run = w.calls.point_bias or bind_point_bias(w)
+                run = w.calls.point_bias
                 return run(mobod_B, X_B, w.point, A[0], mobod_E, X_E)[1:].T
         points = checked_points(self._model, caller, "p_BoBi_B", p_BoBi_B, w)
         accelerations = self._bias_accelerations(caller, w, with_respect_to, frame_B, points, frame_A, frame_E)
@@ -198,7 +193,7 @@ class PlantJacobians:
         mobod_A, _ = place_of(self._model, caller, w, frame_A)
         mobod_E, X_E = place_of(self._model, caller, w, frame_E)
         A = np.empty((1 + len(points) // 3, 3), w.dtype)
-        run = w.calls.point_accelerations or bind_point_accelerations(w)
+        run = w.calls.point_accelerations
         run(mobod_B, X_B, points, mobod_A, mobod_E, X_E, A)
         return A
 

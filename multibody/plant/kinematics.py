@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,17 +16,13 @@ from merganser.multibody import kernels
 from merganser.multibody.kernels import checked_arrays
 from merganser.multibody.math import SpatialAcceleration, SpatialVelocity
 from merganser.multibody.plant.arguments import checked_points, checked_vector, mobod_of, place_of
-from merganser.multibody.plant.kernel_calls import (
-    bind_kinematics,
-    bind_poses,
-    bind_position,
-    bind_rest,
-    bind_velocity,
-)
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.state_views import StateViews
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import Frame, RigidBody
+
+if TYPE_CHECKING:
+    from merganser.framework import Context
 
 __all__ = ["PlantKinematics"]
 
@@ -49,36 +45,36 @@ class PlantKinematics:
 
     # These functions do what slot.compute() does for an entry that calls no other, in a third of the time.
 
-    def eval_poses(self, context: Any) -> Workspace:
+    def eval_poses(self, context: Context) -> Workspace:
         """The workspace, with at least the poses of the position kinematics up to date."""
         w = self._views.workspace(context)
         store = w.store
         if store.invalid & w.pose_bit and store.invalid & w.position_bit:
-            (w.calls.poses or bind_poses(w))()
+            w.calls.poses()
             store.invalid &= w.pose_clearing
         return w
 
-    def eval_position(self, context: Any) -> Workspace:
+    def eval_position(self, context: Context) -> Workspace:
         """The workspace, with position kinematics up to date."""
         w = self._views.workspace(context)
         store = w.store
         if store.invalid & w.position_bit:
             if store.invalid & w.pose_bit:
-                (w.calls.position or bind_position(w))()
+                w.calls.position()
             else:
-                (w.calls.rest or bind_rest(w))()
+                w.calls.rest()
             store.invalid &= w.position_clearing
         return w
 
-    def eval_velocity(self, context: Any) -> Workspace:
+    def eval_velocity(self, context: Context) -> Workspace:
         """The workspace, with position and velocity kinematics up to date."""
         w = self._views.workspace(context)
         store = w.store
         if store.invalid & w.position_bit:
-            (w.calls.kinematics or bind_kinematics(w))()
+            w.calls.kinematics()
             store.invalid &= w.kinematics_clearing
         elif store.invalid & w.velocity_bit:
-            (w.calls.velocity or bind_velocity(w))()
+            w.calls.velocity()
             store.invalid &= w.velocity_clearing
         return w
 
@@ -86,18 +82,18 @@ class PlantKinematics:
         """Declares the cache entries whose bits these functions look at."""
         self._views.declare_entries(self._calc_position, self._calc_velocity, self._calc_poses)
 
-    def _calc_position(self, context: Any, output: Any) -> None:
+    def _calc_position(self, context: Context, output: Any) -> None:
         self.eval_position(context)
 
-    def _calc_velocity(self, context: Any, output: Any) -> None:
+    def _calc_velocity(self, context: Context, output: Any) -> None:
         self.eval_velocity(context)
 
-    def _calc_poses(self, context: Any, output: Any) -> None:
+    def _calc_poses(self, context: Context, output: Any) -> None:
         self.eval_poses(context)
 
     # ------------------------------------------------------------------ poses
 
-    def eval_body_pose_in_world(self, context: Any, body: RigidBody) -> RigidTransform:
+    def eval_body_pose_in_world(self, context: Context, body: RigidBody) -> RigidTransform:
         """Returns the pose X_WB of a body."""
         w = self.eval_poses(context)
         try:
@@ -117,16 +113,16 @@ class PlantKinematics:
         copy_pose = w.poses[body] = bind(checked_arrays.copy_pose, R_WB, p_WoBo_W, Result((3, 3)), Result((3,)))
         return copy_pose
 
-    def calc_relative_transform(self, context: Any, frame_A: Frame, frame_B: Frame) -> RigidTransform:
+    def calc_relative_transform(self, context: Context, frame_A: Frame, frame_B: Frame) -> RigidTransform:
         """Returns the pose X_AB of frame B in frame A."""
         return rigid_transform(*self.calc_relative_pose("CalcRelativeTransform", context, frame_A, frame_B))
 
-    def calc_relative_rotation_matrix(self, context: Any, frame_A: Frame, frame_B: Frame) -> RotationMatrix:
+    def calc_relative_rotation_matrix(self, context: Context, frame_A: Frame, frame_B: Frame) -> RotationMatrix:
         """Returns the orientation R_AB of frame B in frame A."""
         R_AB, _ = self.calc_relative_pose("CalcRelativeRotationMatrix", context, frame_A, frame_B)
         return rotation_matrix(R_AB)
 
-    def calc_relative_pose(self, caller: str, context: Any, frame_A: Frame, frame_B: Frame) -> tuple[Array, Array]:
+    def calc_relative_pose(self, caller: str, context: Context, frame_A: Frame, frame_B: Frame) -> tuple[Array, Array]:
         """R_AB and p_AoBo_A."""
         w = self.eval_poses(context)
         A, B = place_of(self._model, caller, w, frame_A), place_of(self._model, caller, w, frame_B)
@@ -134,8 +130,21 @@ class PlantKinematics:
         w.call(kernels.relative_pose, w.position, *A, *B, R_AB, p_AoBo_A)
         return R_AB, p_AoBo_A
 
-    def calc_points_positions(self, context: Any, frame_B: Frame, p_BQi: ArrayLike, frame_A: Frame) -> Array:
-        """Returns the positions in frame A of points Qi that are fixed to frame B."""
+    def calc_points_positions(self, context: Context, frame_B: Frame, p_BQi: ArrayLike, frame_A: Frame) -> Array:
+        """Returns the positions in frame A of points Qi that are fixed to frame B.
+
+        Args:
+            context: of this plant.
+            frame_B: where the points are fixed.
+            p_BQi: their positions in B [m], shape [3] or [3, n].
+            frame_A: where they are wanted.
+
+        Returns:
+            p_AQi [m], shape [3, n].
+
+        Raises:
+            ValueError: p_BQi has another shape, or is not finite.
+        """
         caller = "CalcPointsPositions"
         w = self.eval_poses(context)
         points = checked_points(self._model, caller, "p_BQi", p_BQi, w)
@@ -146,15 +155,29 @@ class PlantKinematics:
 
     # ------------------------------------------------------------------ velocities and accelerations
 
-    def eval_body_spatial_velocity_in_world(self, context: Any, body: RigidBody) -> SpatialVelocity:
+    def eval_body_spatial_velocity_in_world(self, context: Context, body: RigidBody) -> SpatialVelocity:
         """Returns the spatial velocity V_WB_W of a body at its origin, in the world frame."""
         mobod = mobod_of(self._model, "EvalBodySpatialVelocityInWorld", body)
         return SpatialVelocity._from_coeffs(self.eval_velocity(context).velocity_of(mobod))
 
     def calc_points_velocities(
-        self, context: Any, frame_B: Frame, p_BQi: ArrayLike, frame_A: Frame, frame_E: Frame
+        self, context: Context, frame_B: Frame, p_BQi: ArrayLike, frame_A: Frame, frame_E: Frame
     ) -> Array:
-        """Returns the velocities of points Qi that are fixed to frame B."""
+        """Returns the velocities of points Qi that are fixed to frame B.
+
+        Args:
+            context: of this plant.
+            frame_B: where the points are fixed.
+            p_BQi: their positions in B [m], shape [3] or [3, n].
+            frame_A: in which the velocities are measured.
+            frame_E: in which they are expressed.
+
+        Returns:
+            v_AQi_E [m/s], shape [3, n].
+
+        Raises:
+            ValueError: p_BQi has another shape, or is not finite.
+        """
         caller = "CalcPointsVelocities"
         w = self.eval_velocity(context)
         points = checked_points(self._model, caller, "p_BQi", p_BQi, w)
@@ -163,8 +186,21 @@ class PlantKinematics:
         w.call(kernels.point_velocities, w.position, w.velocity, *B, points, A[0], *E, v_AQi_E)
         return v_AQi_E
 
-    def calc_spatial_accelerations_from_vdot(self, context: Any, known_vdot: ArrayLike) -> list[SpatialAcceleration]:
-        """Returns the spatial accelerations that bodies have if the generalized accelerations are as given."""
+    def calc_spatial_accelerations_from_vdot(
+        self, context: Context, known_vdot: ArrayLike
+    ) -> list[SpatialAcceleration]:
+        """Returns the spatial accelerations that bodies have if the generalized accelerations are as given.
+
+        Args:
+            context: of this plant.
+            known_vdot: generalized accelerations, shape [nv].
+
+        Returns:
+            A_WB_W of all bodies at their origins, by BodyIndex [rad/s^2, m/s^2].
+
+        Raises:
+            ValueError: known_vdot is of wrong size or not finite.
+        """
         w = self.eval_velocity(context)
         vdot = checked_vector(self._model, "CalcSpatialAccelerationsFromVdot", known_vdot, len(w.v), w.dtype)
         A_WB_W = self.calc_A_WB_W(w, vdot)

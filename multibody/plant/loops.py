@@ -8,17 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework import EventStatus
+from merganser.framework import Context, EventStatus
 from merganser.multibody import kernels
 from merganser.multibody.math import SpatialForce
-from merganser.multibody.plant.constraint_arrays import ConstraintArrays
 from merganser.multibody.plant.contact_settings import ContactSettings
-from merganser.multibody.plant.dynamics import PlantDynamics
 from merganser.multibody.plant.kinematics import PlantKinematics
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.state_views import StateViews
+from merganser.multibody.plant.step.constraint_arrays import ConstraintArrays
+from merganser.multibody.plant.step.dynamics import PlantDynamics
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import Joint
+from merganser.multibody.tree.constraints.rows import DEFAULT_STABILIZATION_TIME
 from merganser.multibody.tree.loops import directions
 
 __all__ = ["LoopJoints"]
@@ -30,12 +31,10 @@ _RANK_TOLERANCE = 3e-5  # of singular values; the square root of that of the ker
 
 
 class LoopJoints:
-    """Loop joints, which Drake does not have.
+    """Loop joints; see LoopsFace for the equations.
 
-        M vdot + C v = tau + K^T mu,   K vdot = -k - 2/T gdot - 1/T^2 g
-
-    with the errors g of the constraints, gdot = K v and gddot = K vdot + k, see kernels/constraints/. Of constraints
-    that follow from others, as five of a revolute joint do in a planar linkage but two, a sufficient set is used.
+    Of constraints that follow from others, as five of a revolute joint do in a planar linkage but two, a sufficient set
+    is used.
 
     Args:
         model, views, kinematics, settings, dynamics: of the plant.
@@ -52,8 +51,12 @@ class LoopJoints:
         self._model, self._tree, self._views, self._kinematics = model, model.tree, views, kinematics
         self._settings, self._dynamics = settings, dynamics
 
-    def add(self, joint: Joint, stabilization_time: float | None) -> Joint:
-        """Adds a joint that closes a loop; see MultibodyTree.AddLoopJoint for arguments and errors."""
+    def add(self, joint: Joint, stabilization_time: float | None = DEFAULT_STABILIZATION_TIME) -> Joint:
+        """Adds a joint that closes a loop; see MultibodyTree.AddLoopJoint for arguments and errors.
+
+        Raises:
+            RuntimeError: also if the plant is discrete and uses the TAMSI solver.
+        """
         self._settings.check_can_constrain("AddLoopJoint", "loop joints")
         return self._tree.AddLoopJoint(joint, stabilization_time)
 
@@ -64,26 +67,40 @@ class LoopJoints:
 
     # ------------------------------------------------------------------ errors and forces
 
-    def calc_errors(self, context: Any) -> Array:
-        """Returns the errors g of the constraints, shape [num_rows]."""
+    def calc_errors(self, context: Context) -> NDArray[Any]:
+        """Returns the errors g of the constraints, zero where loops are closed [m, or sine of an angle].
+
+        Row after row of the loop joints in the order of their indices: displacements of M in F that the joint does
+        not allow, then cosines of angles that should be right.
+
+        Returns:
+            g, shape [num_rows].
+        """
         w = self._kinematics.eval_position(context)
         loops = self._calc_loop_rows(w, w.position)
         return np.array(loops.values["error"])
 
-    def calc_jacobian(self, context: Any) -> Array:
+    def calc_jacobian(self, context: Context) -> NDArray[Any]:
         """Returns K, with which gdot = K v, shape [num_rows, num_velocities]."""
         w = self._kinematics.eval_position(context)
         return self._calc_loop_rows(w, w.position).K.copy()
 
-    def calc_spatial_force(self, context: Any, joint: Joint) -> SpatialForce:
-        """Returns the spatial force F_Mo_W of a loop joint on its child body."""
+    def calc_spatial_force(self, context: Context, joint: Joint) -> SpatialForce:
+        """Returns the spatial force F_Mo_W of a loop joint on its child body, at the origin of its frame on the child.
+
+        On the parent acts the opposite, at the same place. It follows from the forces at the moment; in a discrete
+        plant from those of the step that would come next.
+
+        Raises:
+            RuntimeError: the joint is no loop joint of this plant.
+        """
         number = self.number_of("CalcLoopJointSpatialForce", joint)
         w = self._views.workspace(context)
         self._dynamics.advance(context, np.empty_like(w.x))
         if self._model.is_discrete:
             rows, forces = self._dynamics.constraints.make_rows(context), w.step_buffers.sample.row_forces
         else:
-            rows, values = w.constraint_arrays.rows, w.constraint_arrays.values
+            rows, values = w.step_buffers.multipliers.rows, w.step_buffers.multipliers.values
             forces = values["multiplier"][:, np.newaxis] * values["F_W"]
         return SpatialForce(forces[rows["joint"] == number].sum(axis=0))
 
@@ -107,9 +124,24 @@ class LoopJoints:
     # ------------------------------------------------------------------ closing
 
     def close(
-        self, context: Any, fixed_joints: Iterable[Joint] = (), tolerance: float = 1e-5, max_iterations: int = 100
+        self, context: Context, fixed_joints: Iterable[Joint] = (), tolerance: float = 1e-5, max_iterations: int = 100
     ) -> None:
-        """Changes positions and velocities so that loops are closed and stay so."""
+        """Changes positions and velocities so that loops are closed and stay so.
+
+        Positions change until g = 0, by Newton's method with the smallest change of coordinates in each iteration;
+        then velocities by the smallest change that makes K v = 0. Which of several ways to close a loop is found
+        depends on where the iteration starts.
+
+        Args:
+            context: of this plant, of floats.
+            fixed_joints: joints whose coordinates stay; locked joints stay, too.
+            tolerance: largest error that counts as closed [m, or sine of an angle]. Iterations go on as long as they
+                make errors smaller, so that it matters for loops that cannot close exactly.
+            max_iterations: of Newton's method.
+
+        Raises:
+            RuntimeError: the loops cannot be closed from here; positions and velocities are as before.
+        """
         w = self._views.workspace(context)
         if not w.is_float:
             raise RuntimeError(f"CloseLoops() takes a context of floats, not of {w.dtype}.")
@@ -175,7 +207,7 @@ class LoopJoints:
 
     # ------------------------------------------------------------------ checks
 
-    def _check_closed(self, context: Any, event: Any = None) -> EventStatus:
+    def _check_closed(self, context: Context, event: Any = None) -> EventStatus:
         """Refuses to start a simulation with open loops; of floats, as others are for derivatives of these."""
         w = self._views.workspace(context)
         if not w.is_float:
@@ -193,7 +225,7 @@ class LoopJoints:
             )
         return EventStatus.Succeeded()
 
-    def _check_errors(self, context: Any, errors: Array, position: Array, tolerance: float) -> None:
+    def _check_errors(self, context: Context, errors: Array, position: Array, tolerance: float) -> None:
         rows = self._tree.loop_rows
         for number, joint in enumerate(self._tree.loop_joints):
             error = np.abs(errors[rows["joint"] == number]).max(initial=0.0)

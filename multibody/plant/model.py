@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import LeafSystem
-from merganser.multibody.plant.contact_arrays import ContactModelArrays
+from merganser.multibody.plant.step.contact_arrays import ContactModelArrays
 from merganser.multibody.tree import MultibodyTree
 
 __all__ = ["PlantModel"]
@@ -43,6 +43,24 @@ class PlantModel:
     def is_discrete(self) -> bool:
         """Whether the state is discrete."""
         return self.time_step > 0.0
+
+    def set_explicit_products(self, use_explicit_velocity_products: bool) -> None:
+        """Chooses how discrete steps take the forces of velocity products C(q, v) v: Coriolis, gyroscopic and such.
+
+        By default so that what turns neither gains nor loses energy by them, however fast, see
+        kernels/velocity_products.py. Explicit ones, M (v+ - v) = h (tau - C(q, v) v), are pydrake's: they feed energy
+        into bodies that tumble, a share of about x^2 a step for bodies that turn by x radians in one. Continuous plants
+        have no such choice, and take no notice.
+
+        Raises:
+            RuntimeError: the plant is finalized already.
+        """
+        if self.tree.is_finalized():
+            raise RuntimeError(
+                f"SetUseExplicitVelocityProducts(): plant '{self.path()}' is finalized already. Call it before "
+                "Finalize()."
+            )
+        self.tree.has_explicit_products = bool(use_explicit_velocity_products)
 
     def freeze(self) -> None:
         """Takes over what follows from the finalized tree."""

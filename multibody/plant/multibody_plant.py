@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from merganser.framework.core.inside import scalar_of, use_native_derivatives
 from merganser.framework.core.templates import instantiate
+from merganser.multibody.plant.parameter_text import printed_parameters
 from merganser.multibody.plant.parts import PlantParts
 from merganser.multibody.tree import MultibodyTree
 from merganser.multibody.tree.copies import copy_finalized_tree
+
+if TYPE_CHECKING:
+    from merganser.framework import Context
 
 __all__ = ["MultibodyPlant"]
 
@@ -60,11 +64,30 @@ class MultibodyPlant(PlantParts):
         self._complete()
         self._geometry.finish(self._settings.choices.filters_adjacent_bodies)
 
-    def DoCalcTimeDerivatives(self, context: Any, derivatives: Any) -> None:
+    def DoCalcTimeDerivatives(self, context: Context, derivatives: Any) -> None:
         """Computes [qdot; vdot], equations (1) and (2), by the articulated body algorithm."""
         context.get_continuous_state_vector()
         context.get_parameters()
         self._dynamics.advance(context, derivatives.get_mutable_vector().get_mutable_value())
+
+    def DoCalcImplicitTimeDerivativesResidual(self, context: Context, proposed_derivatives: Any, residual: Any) -> None:
+        """Computes [qdot - N(q) v; M(q) vdot + C(q, v) v - tau_g(q) + D v - tau], which divides by no masses.
+
+        Where joints are locked or constraints hold, it is the difference to the true derivatives.
+        """
+        qdot, vdot = proposed_derivatives.get_generalized_position(), proposed_derivatives.get_generalized_velocity()
+        context.get_continuous_state_vector()
+        context.get_parameters()
+        tau = self._dynamics.calc_missing_forces(context, vdot.CopyToVector())
+        if tau is None:
+            super().DoCalcImplicitTimeDerivativesResidual(context, proposed_derivatives, residual)
+            return
+        num_q = self.num_positions()
+        residual[:num_q] = qdot.CopyToVector() - self.MapVelocityToQDot(context, self.GetVelocities(context))
+        residual[num_q:] = tau
+
+    def _sys_printed_parameters(self, context: Context) -> tuple[list[Any], int]:
+        return printed_parameters(self._tree, context)
 
     # ------------------------------------------------------------------ completing
 

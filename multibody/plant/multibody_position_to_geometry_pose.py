@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from merganser.framework import LeafSystem, Value
+from merganser.framework import Context, LeafSystem, Value
 from merganser.geometry import FramePoseVector
 from merganser.multibody.plant.bench import PlantBench
 from merganser.multibody.plant.multibody_plant import MultibodyPlant
@@ -41,7 +41,7 @@ class MultibodyPositionToGeometryPose(LeafSystem):
             "geometry_pose", lambda: Value(FramePoseVector()), self._calc_poses, {position.ticket()}
         )
 
-    def _calc_poses(self, context: Any, output: Any) -> None:
+    def _calc_poses(self, context: Context, output: Any) -> None:
         q = self.get_input_port(0).Eval(context)[: self._num_positions]
         plant_context = self._bench.at_positions(context, q)
         output.SetFrom(self._bench.plant.get_geometry_pose_output_port().EvalAbstract(plant_context))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,24 +25,48 @@ class PlantNames:
     def __init__(self, model: PlantModel) -> None:
         self._model, self._tree = model, model.tree
 
-    def get_position_names(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
-        """Returns the names of the positions in the order of q."""
+    @overload
+    def get_position_names(
+        self, add_model_instance_prefix: bool = True, always_add_suffix: bool = True
+    ) -> list[str]: ...
+    @overload
+    def get_position_names(
+        self, model_instance: int, add_model_instance_prefix: bool = False, always_add_suffix: bool = True
+    ) -> list[str]: ...
+    def get_position_names(self, *args: Any, **kwargs: Any) -> list[str]:
+        """Returns the names of the positions in the order of q; see the class for the arguments."""
         return self._names("GetPositionNames", position_names, _OPTIONS, args, kwargs)
 
-    def get_velocity_names(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
-        """Returns the names of the velocities in the order of v."""
+    @overload
+    def get_velocity_names(
+        self, add_model_instance_prefix: bool = True, always_add_suffix: bool = True
+    ) -> list[str]: ...
+    @overload
+    def get_velocity_names(
+        self, model_instance: int, add_model_instance_prefix: bool = False, always_add_suffix: bool = True
+    ) -> list[str]: ...
+    def get_velocity_names(self, *args: Any, **kwargs: Any) -> list[str]:
+        """Returns the names of the velocities in the order of v; see the class for the arguments."""
         return self._names("GetVelocityNames", velocity_names, _OPTIONS, args, kwargs)
 
-    def get_state_names(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
-        """Returns the names of positions, then of velocities."""
+    @overload
+    def get_state_names(self, add_model_instance_prefix: bool = True) -> list[str]: ...
+    @overload
+    def get_state_names(self, model_instance: int, add_model_instance_prefix: bool = False) -> list[str]: ...
+    def get_state_names(self, *args: Any, **kwargs: Any) -> list[str]:
+        """Returns the names of positions, then of velocities; see the class for the arguments."""
 
         def state_names(*arguments: Any) -> list[str]:
             return position_names(*arguments) + velocity_names(*arguments)
 
         return self._names("GetStateNames", state_names, _OPTIONS[:1], args, kwargs)
 
-    def get_actuator_names(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
-        """Returns the names of the actuators in the order of u."""
+    @overload
+    def get_actuator_names(self, add_model_instance_prefix: bool = True) -> list[str]: ...
+    @overload
+    def get_actuator_names(self, model_instance: int, add_model_instance_prefix: bool = False) -> list[str]: ...
+    def get_actuator_names(self, *args: Any, **kwargs: Any) -> list[str]:
+        """Returns the names of the actuators in the order of u; see the class for the arguments."""
         return self._names("GetActuatorNames", actuator_names, _OPTIONS[:1], args, kwargs)
 
     def _names(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from merganser.framework import CacheEntry, LeafOutputPort, Value
 from merganser.framework.core.inside import declare_vector_entry
@@ -23,22 +24,25 @@ from merganser.multibody.plant.contact_results import ContactResults
 from merganser.multibody.plant.geometry_registration import GeometryRegistration
 from merganser.multibody.plant.kinematics import PlantKinematics
 from merganser.multibody.plant.model import PlantModel
-from merganser.multibody.plant.native_outputs import (
+from merganser.multibody.plant.state_views import StateViews
+from merganser.multibody.plant.step.native_outputs import (
     NativeAcceleration,
     NativeContactForces,
     NativeNetActuation,
     NativePart,
     NativeStatePort,
 )
-from merganser.multibody.plant.sampling import Sampling
-from merganser.multibody.plant.state_views import StateViews
+from merganser.multibody.plant.step.sampling import Sampling
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import ModelInstanceIndex
 
 if TYPE_CHECKING:
+    from merganser.framework import Context, LeafContext
     from merganser.multibody.plant.multibody_plant import MultibodyPlant
 
 __all__ = ["OutputPorts"]
+
+Array = NDArray[Any]
 
 
 class OutputPorts:
@@ -176,58 +180,65 @@ class OutputPorts:
 
     # ------------------------------------------------------------------ ports
 
-    def get_state_output_port(self, model_instance: int | None = None) -> LeafOutputPort:
+    def get_state_output_port(self, model_instance: int | None = None) -> LeafOutputPort[Array]:
         """Returns the port with [q; v], of the whole plant or of one model instance."""
         self._model.require_finalized("get_state_output_port()")
         if model_instance is None:
             return self._state_port
         return self._of_instance(self._instance_state_ports, model_instance)
 
-    def get_body_poses_output_port(self) -> LeafOutputPort:
+    def get_body_poses_output_port(self) -> LeafOutputPort[list[RigidTransform]]:
         """Returns the port with a list of the poses X_WB of all bodies, by BodyIndex."""
         self._model.require_finalized("get_body_poses_output_port()")
         return self._body_poses_port
 
-    def get_body_spatial_velocities_output_port(self) -> LeafOutputPort:
+    def get_body_spatial_velocities_output_port(self) -> LeafOutputPort[list[SpatialVelocity]]:
         """Returns the port with a list of the spatial velocities V_WB_W of all bodies, by BodyIndex."""
         self._model.require_finalized("get_body_spatial_velocities_output_port()")
         return self._body_velocities_port
 
-    def get_body_spatial_accelerations_output_port(self) -> LeafOutputPort:
+    def get_body_spatial_accelerations_output_port(self) -> LeafOutputPort[list[SpatialAcceleration]]:
         """Returns the port with a list of the spatial accelerations A_WB_W of all bodies, by BodyIndex."""
         self._model.require_finalized("get_body_spatial_accelerations_output_port()")
         return self._body_accelerations_port
 
-    def get_generalized_acceleration_output_port(self, model_instance: int | None = None) -> LeafOutputPort:
+    def get_generalized_acceleration_output_port(self, model_instance: int | None = None) -> LeafOutputPort[Array]:
         """Returns the port with vdot, of the whole plant or of one model instance."""
         self._model.require_finalized("get_generalized_acceleration_output_port()")
         if model_instance is None:
             return self._acceleration_port
         return self._of_instance(self._instance_acceleration_ports, model_instance)
 
-    def get_net_actuation_output_port(self, model_instance: int | None = None) -> LeafOutputPort:
-        """Returns the port with what actuators exert, of the whole plant or of one model instance."""
+    def get_net_actuation_output_port(self, model_instance: int | None = None) -> LeafOutputPort[Array]:
+        """Returns the port with what actuators exert, of the whole plant or of one model instance.
+
+        That is actuation and PD control, within the effort limits. Controllers of locked joints do not contribute.
+        """
         self._model.require_finalized("get_net_actuation_output_port()")
         if model_instance is None:
             return self._net_actuation_port
         return self._of_instance(self._instance_net_actuation_ports, model_instance)
 
-    def get_reaction_forces_output_port(self) -> LeafOutputPort:
-        """Returns the port with a list of the joints' reaction forces F_CJc_Jc, by JointIndex."""
+    def get_reaction_forces_output_port(self) -> LeafOutputPort[list[SpatialForce]]:
+        """Returns the port with a list of the joints' reaction forces F_CJc_Jc, by JointIndex.
+
+        Each is the spatial force that the joint exerts, with its actuators, damping and springs on its coordinates, on
+        its child body C at the origin of the frame Jc that it has there, expressed in Jc.
+        """
         self._model.require_finalized("get_reaction_forces_output_port()")
         return self._reaction_forces_port
 
-    def get_contact_results_output_port(self) -> LeafOutputPort:
+    def get_contact_results_output_port(self) -> LeafOutputPort[ContactResults]:
         """Returns the port with the ContactResults."""
         self._model.require_finalized("get_contact_results_output_port()")
         return self._contact_results_port
 
-    def get_generalized_contact_forces_output_port(self, model_instance: int) -> LeafOutputPort:
+    def get_generalized_contact_forces_output_port(self, model_instance: int) -> LeafOutputPort[Array]:
         """Returns the port with the generalized forces of all contacts on a model instance, in the order of its v."""
         self._model.require_finalized("get_generalized_contact_forces_output_port()")
         return self._of_instance(self._instance_contact_ports, model_instance)
 
-    def get_geometry_pose_output_port(self) -> LeafOutputPort:
+    def get_geometry_pose_output_port(self) -> LeafOutputPort[FramePoseVector]:
         """Returns the port with the poses of the frames that the plant has in the SceneGraph."""
         return self.geometry_pose_port
 
@@ -237,30 +248,30 @@ class OutputPorts:
 
     # ------------------------------------------------------------------ calculations
 
-    def _calc_state(self, context: Any, output: BasicVector) -> None:
+    def _calc_state(self, context: Context, output: BasicVector) -> None:
         output.get_mutable_value()[:] = self._views.workspace(context).x
 
-    def _calc_instance_state(self, indices: Any, context: Any, output: BasicVector) -> None:
+    def _calc_instance_state(self, indices: Any, context: Context, output: BasicVector) -> None:
         output.get_mutable_value()[:] = self._views.workspace(context).x[indices]
 
-    def _calc_acceleration(self, context: Any, output: BasicVector) -> None:
+    def _calc_acceleration(self, context: Context, output: BasicVector) -> None:
         output.get_mutable_value()[:] = self._results.eval_vdot(context)
 
-    def _calc_net_actuation(self, context: Any, output: BasicVector) -> None:
+    def _calc_net_actuation(self, context: Context, output: BasicVector) -> None:
         output.get_mutable_value()[:] = self._results.eval_net_actuation(context)
 
-    def _calc_contact_results(self, context: Any, output: AbstractValue) -> None:
+    def _calc_contact_results(self, context: Context, output: AbstractValue) -> None:
         plant = cast("MultibodyPlant", self._system)
         output.set_value(ContactResults(plant, self._results.eval_contacts(context)))
 
-    def _calc_contact_forces(self, context: Any, output: BasicVector) -> None:
+    def _calc_contact_forces(self, context: Context, output: BasicVector) -> None:
         contacts = self._results.eval_contacts(context)
         output.get_mutable_value()[:] = 0.0 if contacts is None else contacts.tau
 
     def _allocate_body_accelerations(self) -> Value:
         return Value([SpatialAcceleration.Zero() for _ in range(self._tree.num_bodies())])
 
-    def _calc_body_accelerations(self, context: Any, output: AbstractValue) -> None:
+    def _calc_body_accelerations(self, context: Context, output: AbstractValue) -> None:
         bodies = self._results.eval_body_dynamics(context)
         if bodies is None:
             output.SetFrom(self._allocate_body_accelerations())
@@ -271,7 +282,7 @@ class OutputPorts:
     def _allocate_reaction_forces(self) -> Value:
         return Value([SpatialForce.Zero() for _ in self._tree.joints])
 
-    def _calc_reaction_forces(self, context: Any, output: AbstractValue) -> None:
+    def _calc_reaction_forces(self, context: Context, output: AbstractValue) -> None:
         bodies = self._results.eval_body_dynamics(context)
         if bodies is None:
             output.SetFrom(self._allocate_reaction_forces())
@@ -284,16 +295,16 @@ class OutputPorts:
     def _allocate_body_velocities(self) -> Value:
         return Value([SpatialVelocity.Zero() for _ in range(self._tree.num_bodies())])
 
-    def _calc_body_poses(self, context: Any, output: AbstractValue) -> None:
+    def _calc_body_poses(self, context: Context, output: AbstractValue) -> None:
         position, mobods = self._kinematics.eval_poses(context).position, self._tree.mobod_of_body
         R_WB, p_WoBo_W = position["R_WB"][mobods], position["p_WoBo_W"][mobods]
         output.set_value(list(map(rigid_transform, R_WB, p_WoBo_W)))
 
-    def _calc_body_velocities(self, context: Any, output: AbstractValue) -> None:
+    def _calc_body_velocities(self, context: Context, output: AbstractValue) -> None:
         V_WB_W = self._kinematics.eval_velocity(context).velocity["V_WB_W"][self._tree.mobod_of_body]
         output.set_value(list(map(SpatialVelocity._from_coeffs, V_WB_W)))
 
-    def _calc_geometry_pose(self, context: Any, output: AbstractValue) -> None:
+    def _calc_geometry_pose(self, context: Context, output: AbstractValue) -> None:
         w = self._kinematics.eval_poses(context)  # which refuses a plant that is not finalized
         poses: FramePoseVector = output.get_mutable_value()
         if w.is_float:
@@ -323,9 +334,10 @@ class OutputPorts:
         return write
 
 
-def _calc_part(whole: int, indices: Any, context: Any, output: BasicVector) -> None:
+def _calc_part(whole: int, indices: Any, context: LeafContext, output: BasicVector) -> None:
     """What a model instance has of a vector of the whole plant, by the number of its cache entry."""
-    output.get_mutable_value()[:] = context.read_entry(whole).value.value()[indices]
+    vector: Any = context.read_entry(whole).value
+    output.get_mutable_value()[:] = vector.value()[indices]
 
 
 def _allocate_geometry_poses() -> Value:

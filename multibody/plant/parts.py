@@ -7,7 +7,6 @@ from merganser.multibody.plant.center_of_mass import CenterOfMass
 from merganser.multibody.plant.computations import PlantComputations
 from merganser.multibody.plant.constraints import Constraints
 from merganser.multibody.plant.contact_settings import ContactSettings
-from merganser.multibody.plant.dynamics import PlantDynamics
 from merganser.multibody.plant.face.contact import ContactFace
 from merganser.multibody.plant.face.dynamics import DynamicsFace
 from merganser.multibody.plant.face.elements import ElementsFace
@@ -16,7 +15,6 @@ from merganser.multibody.plant.face.kinematics import KinematicsFace
 from merganser.multibody.plant.face.loops import LoopsFace
 from merganser.multibody.plant.face.ports import PortsFace
 from merganser.multibody.plant.face.state import StateFace
-from merganser.multibody.plant.failures import WarnOnce
 from merganser.multibody.plant.force_elements import ForceElements
 from merganser.multibody.plant.frame_motion import FrameMotion
 from merganser.multibody.plant.frame_poses import FramePoses
@@ -29,10 +27,12 @@ from merganser.multibody.plant.loops import LoopJoints
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.names import PlantNames
 from merganser.multibody.plant.outputs import OutputPorts
-from merganser.multibody.plant.sampling import Sampling
 from merganser.multibody.plant.selectors import Selectors
 from merganser.multibody.plant.state import PlantState
 from merganser.multibody.plant.state_views import StateViews
+from merganser.multibody.plant.step.dynamics import PlantDynamics
+from merganser.multibody.plant.step.failures import WarnOnce
+from merganser.multibody.plant.step.sampling import Sampling
 from merganser.multibody.plant.velocity_maps import VelocityMaps
 from merganser.multibody.tree import MultibodyTree
 

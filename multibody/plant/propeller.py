@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework import InputPort, LeafSystem, OutputPort, Value
+from merganser.framework import Context, InputPort, LeafSystem, OutputPort, Value
 from merganser.framework.core.records import settings
 from merganser.framework.math import RigidTransform
 from merganser.multibody.math import SpatialForce
@@ -91,7 +91,7 @@ class Propeller(LeafSystem):
         """The list of forces, one for each propeller."""
         return self._forces_port
 
-    def _calc_forces(self, context: Any, output: Any) -> None:
+    def _calc_forces(self, context: Context, output: Any) -> None:
         command, poses = self._command_port.Eval(context), self._poses_port.Eval(context)
         forces = []
         for u, info in zip(command, self._propellers):

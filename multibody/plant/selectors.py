@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,13 @@ class Selectors:
         return B
 
     def make_actuation_matrix_pseudoinverse(self) -> csc_matrix:
-        """Returns the pseudoinverse B+ of the actuation matrix, shape [num_actuated_dofs, num_velocities]."""
+        """Returns the pseudoinverse B+ of the actuation matrix, shape [num_actuated_dofs, num_velocities].
+
+        With u = B+ tau, actuators of one joint share its force equally.
+
+        Raises:
+            RuntimeError: before Finalize().
+        """
         from scipy.sparse import csc_matrix
 
         driven = self._tree.actuated_velocity_indices()
@@ -43,7 +49,17 @@ class Selectors:
         return csc_matrix(entries, shape=(len(driven), num_v))
 
     def make_state_selector_matrix(self, user_to_joint_index_map: Sequence[JointIndex]) -> Array:
-        """Returns S with x_s = S x: positions, then velocities, of joints in the given order."""
+        """Returns S with x_s = S x: positions, then velocities, of joints in the given order.
+
+        Args:
+            user_to_joint_index_map: indices of the joints.
+
+        Returns:
+            Zeros and ones, shape [number of selected states, num_multibody_states].
+
+        Raises:
+            RuntimeError: before Finalize(), a joint does not exist, or is listed twice.
+        """
         self._model.require_finalized("MakeStateSelectorMatrix()")
         joints = [self._tree.get_joint(index) for index in user_to_joint_index_map]
         for i, joint in enumerate(joints):
@@ -57,8 +73,24 @@ class Selectors:
         S[np.arange(len(columns)), columns] = 1.0
         return S
 
-    def make_actuator_selector_matrix(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Array:
-        """Returns S with u = S u_s, for the inputs u_s of some actuators in a given order."""
+    @overload
+    def make_actuator_selector_matrix(self, user_to_actuator_index_map: Sequence[JointActuatorIndex]) -> Array: ...
+    @overload
+    def make_actuator_selector_matrix(self, user_to_joint_index_map: Sequence[JointIndex]) -> Array: ...
+    def make_actuator_selector_matrix(self, *args: Any, **kwargs: Any) -> Array:
+        """Returns S with u = S u_s, for the inputs u_s of some actuators in a given order.
+
+        Args:
+            user_to_actuator_index_map: indices of the actuators; or
+            user_to_joint_index_map: indices of the joints that they drive.
+
+        Returns:
+            Zeros and ones, shape [num_actuated_dofs, number of selected inputs].
+
+        Raises:
+            RuntimeError: before Finalize(), an element does not exist, or a joint has no actuator.
+            TypeError: other arguments.
+        """
         caller = "MakeActuatorSelectorMatrix"
         self._model.require_finalized(f"{caller}()")
         names = ("user_to_actuator_index_map", "user_to_joint_index_map")
@@ -85,7 +117,13 @@ class Selectors:
         raise RuntimeError(f"{caller}(): joint '{joint.name()}' has no actuator.")
 
     def get_bodies_kinematically_affected_by(self, joint_indexes: Iterable[JointIndex]) -> list[BodyIndex]:
-        """Returns the indices of the bodies whose velocities depend on those of some joints, ascending."""
+        """Returns the indices of the bodies whose velocities depend on those of some joints, ascending.
+
+        They are the bodies outboard of these joints. Welds move nothing.
+
+        Raises:
+            RuntimeError: before Finalize(), or a joint does not exist.
+        """
         self._model.require_finalized("GetBodiesKinematicallyAffectedBy()")
         tree = self._tree
         affected: set[int] = set()

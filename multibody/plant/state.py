@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework import RandomGenerator
+from merganser.framework import Context, RandomGenerator
 from merganser.multibody.plant.arguments import checked_vector, sized_vector
-from merganser.multibody.plant.kernel_calls import bind_write_q, bind_write_v, bind_write_x
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.state_views import StateViews
 
@@ -21,9 +20,8 @@ MISSING: Any = object()  # in place of an argument that was not given
 
 
 class PlantState:
-    """Copies of the state x = [q; v] and of its parts, and changes of them.
+    """Copies of the state x = [q; v] and of its parts, and changes of them; see StateFace.
 
-    Every `set_...` function checks its arguments, and refuses values that are not finite, before it changes anything.
     A kernel checks and writes what is an array for all, as it often is.
     """
 
@@ -32,39 +30,57 @@ class PlantState:
 
     # ------------------------------------------------------------------ positions and velocities
 
-    def get_positions(self, context: Any, model_instance: int | None = None) -> Array:
+    def get_positions(self, context: Context, model_instance: int | None = None) -> Array:
         """Returns a copy of q, of one model instance or of all."""
         q = self._views.q(context)
         return q.copy() if model_instance is None else q[self._tree.position_indices(model_instance)]
 
-    def get_velocities(self, context: Any, model_instance: int | None = None) -> Array:
+    def get_velocities(self, context: Context, model_instance: int | None = None) -> Array:
         """Returns a copy of v, of one model instance or of all."""
         v = self._views.v(context)
         return v.copy() if model_instance is None else v[self._tree.velocity_indices(model_instance)]
 
-    def get_positions_and_velocities(self, context: Any, model_instance: int | None = None) -> Array:
+    def get_positions_and_velocities(self, context: Context, model_instance: int | None = None) -> Array:
         """Returns a copy of [q; v], of one model instance or of all."""
         if model_instance is None:
             return self._views.workspace(context).x.copy()
         parts = self.get_positions(context, model_instance), self.get_velocities(context, model_instance)
         return np.concatenate(parts)
 
-    def set_positions(self, context: Any, model_instance: Any = MISSING, q: Any = MISSING) -> None:
-        """Sets q of the plant, or of one model instance."""
+    @overload
+    def set_positions(self, context: Context, q: ArrayLike) -> None: ...
+    @overload
+    def set_positions(self, context: Context, model_instance: int, q: ArrayLike) -> None: ...
+    def set_positions(self, context: Context, model_instance: Any = MISSING, q: Any = MISSING) -> None:  # type: ignore[misc]
+        """Sets q of the plant, or of one model instance.
+
+        Raises:
+            ValueError: wrong size, a value is not finite, or a quaternion is zero.
+            TypeError: other arguments, or complex numbers for a context of floats.
+        """
         w = self._views.workspace(context)
         store = w.store
-        if q is MISSING and not store.computing and (w.calls.write_q or bind_write_q(w))(model_instance):
+        if q is MISSING and not store.computing and w.calls.write_q(model_instance):
             store.invalid |= w.down[w.q_node]
             return
         instance, given = _instance_and_vector("SetPositions", "q", model_instance, q)
         positions = self._whole_positions("SetPositions", w.q, instance, given)
         self._views.mutable_q(context)[:] = positions
 
-    def set_velocities(self, context: Any, model_instance: Any = MISSING, v: Any = MISSING) -> None:
-        """Sets v of the plant, or of one model instance."""
+    @overload
+    def set_velocities(self, context: Context, v: ArrayLike) -> None: ...
+    @overload
+    def set_velocities(self, context: Context, model_instance: int, v: ArrayLike) -> None: ...
+    def set_velocities(self, context: Context, model_instance: Any = MISSING, v: Any = MISSING) -> None:  # type: ignore[misc]
+        """Sets v of the plant, or of one model instance.
+
+        Raises:
+            ValueError: wrong size, or a value is not finite.
+            TypeError: other arguments, or complex numbers for a context of floats.
+        """
         w = self._views.workspace(context)
         store = w.store
-        if v is MISSING and not store.computing and (w.calls.write_v or bind_write_v(w))(model_instance):
+        if v is MISSING and not store.computing and w.calls.write_v(model_instance):
             store.invalid |= w.down[w.v_node]
             return
         instance, given = _instance_and_vector("SetVelocities", "v", model_instance, v)
@@ -72,11 +88,22 @@ class PlantState:
         values = checked_vector(self._model, "SetVelocities", given, len(indices), w.dtype)
         self._views.mutable_v(context)[indices] = values
 
-    def set_positions_and_velocities(self, context: Any, model_instance: Any = MISSING, q_v: Any = MISSING) -> None:
-        """Sets [q; v] of the plant, or of one model instance."""
+    @overload
+    def set_positions_and_velocities(self, context: Context, q_v: ArrayLike) -> None: ...
+    @overload
+    def set_positions_and_velocities(self, context: Context, model_instance: int, q_v: ArrayLike) -> None: ...
+    def set_positions_and_velocities(  # type: ignore[misc]
+        self, context: Context, model_instance: Any = MISSING, q_v: Any = MISSING
+    ) -> None:
+        """Sets [q; v] of the plant, or of one model instance.
+
+        Raises:
+            ValueError: wrong size, a value is not finite, or a quaternion is zero.
+            TypeError: other arguments, or complex numbers for a context of floats.
+        """
         w = self._views.workspace(context)
         store = w.store
-        if q_v is MISSING and not store.computing and (w.calls.write_x or bind_write_x(w))(model_instance):
+        if q_v is MISSING and not store.computing and w.calls.write_x(model_instance):
             store.invalid |= w.down[w.q_node] | w.down[w.v_node]
             return
         caller = "SetPositionsAndVelocities"
@@ -153,13 +180,17 @@ class PlantState:
 
     # ------------------------------------------------------------------ defaults
 
-    def set_default_state(self, context: Any) -> None:
+    def set_default_state(self, context: Context, state: Any) -> None:
         """Sets positions to the defaults of the joints, and velocities to zero."""
         self._views.mutable_q(context)[:] = self._tree.default_positions()
         self._views.mutable_v(context)[:] = 0.0
 
-    def set_default_parameters(self, context: Any) -> None:
-        """Sets mass properties, frames, damping and gravity to the defaults of the elements."""
+    def set_default_parameters(self, context: Context, parameters: Any) -> None:
+        """Sets mass properties, frames, damping and gravity to the defaults of the elements.
+
+        Raises:
+            RuntimeError: before Finalize().
+        """
         self._model.require_finalized("a Context")
         w = self._views.workspace(context)
         scalar = np.complex128 if w.dtype == np.complex128 else np.float64
@@ -171,8 +202,10 @@ class PlantState:
             self._views.mutable_frames(context)[:] = self._tree.make_default_frames(scalar)
         context.get_mutable_numeric_parameter(self._views.rotor_group).value()[:] = self._tree.default_rotors()
 
-    def set_random_state(self, context: Any, generator: RandomGenerator) -> None:
-        """Sets positions to numbers drawn from the distributions of the joints, velocities to zero."""
+    def set_random_state(self, context: Context, state: Any, generator: RandomGenerator) -> None:
+        """Sets positions to numbers drawn from the distributions of the joints (those without one to their
+        defaults), and velocities to zero.
+        """
         q = self._views.mutable_q(context)
         for joint in self._tree.joints:
             start = joint.position_start()
@@ -183,10 +216,19 @@ class PlantState:
         """Returns the positions that new contexts start with, of one model instance or of all."""
         return self._tree.default_positions()[self._tree.position_indices(model_instance)]
 
-    def set_default_positions(
+    @overload
+    def set_default_positions(self, q: ArrayLike) -> None: ...
+    @overload
+    def set_default_positions(self, model_instance: int, q_instance: ArrayLike) -> None: ...
+    def set_default_positions(  # type: ignore[misc]
         self, model_instance: Any = MISSING, q_instance: Any = MISSING, *, q: Any = MISSING
     ) -> None:
-        """Sets the positions that new contexts start with, of the plant or of one model instance."""
+        """Sets the positions that new contexts start with, of the plant or of one model instance.
+
+        Raises:
+            ValueError: wrong size, a value is not finite, or a quaternion is zero.
+            TypeError: other arguments.
+        """
         vector = q_instance if q is MISSING else q
         instance, given = _instance_and_vector("SetDefaultPositions", "q", model_instance, vector)
         default = self._tree.default_positions()

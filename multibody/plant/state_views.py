@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework import BasicVector, ValueProducer
+from merganser.framework import BasicVector, Context, LeafContext, ValueProducer
 from merganser.framework.core.dependencies import Q, V
 from merganser.framework.core.inside import state_node
 from merganser.multibody.kernels import layout
@@ -99,7 +99,7 @@ class StateViews:
 
     # ------------------------------------------------------------------ arrays
 
-    def workspace(self, context: Any) -> Workspace:
+    def workspace(self, context: Context) -> Workspace:
         """The arrays of this plant in its own context.
 
         Raises:
@@ -107,7 +107,8 @@ class StateViews:
             TypeError: it is not a Context.
         """
         try:
-            w: Workspace | None = context.workspace if context.system is self._system else None
+            # A Context of this system is a LeafContext.
+            w: Workspace | None = context.workspace if context.system is self._system else None  # type: ignore[attr-defined]
         except AttributeError:
             w = None
         if w is None:
@@ -116,9 +117,10 @@ class StateViews:
             w.store.note_read(context, 0)
         return w
 
-    def _make_workspace(self, context: Any) -> Workspace:
+    def _make_workspace(self, context: Context) -> Workspace:
         model = self._model
         model.system.ValidateContext(context)
+        assert isinstance(context, LeafContext)
         model.require_finalized("a computation")
         state, parameters = context.peek_state(), context.peek_parameters()
         x = state.get_discrete_state(0) if model.is_discrete else state.get_continuous_state().get_vector()
@@ -145,53 +147,53 @@ class StateViews:
         context.workspace = w
         return w
 
-    def q(self, context: Any) -> Array:
+    def q(self, context: Context) -> Array:
         """Positions, shape [num_positions]."""
         return self.workspace(context).q
 
-    def v(self, context: Any) -> Array:
+    def v(self, context: Context) -> Array:
         """Velocities, shape [num_velocities]."""
         return self.workspace(context).v
 
-    def mutable_q(self, context: Any) -> Array:
+    def mutable_q(self, context: Context) -> Array:
         """Positions to be changed."""
         w = self.workspace(context)
         w.store.change(w.down[w.q_node], context)
         return w.q
 
-    def mutable_v(self, context: Any) -> Array:
+    def mutable_v(self, context: Context) -> Array:
         """Velocities to be changed."""
         w = self.workspace(context)
         w.store.change(w.down[w.v_node], context)
         return w.v
 
-    def parameters(self, context: Any) -> Array:
+    def parameters(self, context: Context) -> Array:
         """Records of the mobilized bodies, see kernels/layout.py."""
         return self.workspace(context).parameters
 
-    def mutable_parameters(self, context: Any) -> Array:
+    def mutable_parameters(self, context: Context) -> Array:
         """Records of the mobilized bodies to be changed."""
         w = self.workspace(context)
         context.get_mutable_numeric_parameter(self.parameter_group)
         return w.parameters
 
-    def mutable_gravity(self, context: Any) -> Array:
+    def mutable_gravity(self, context: Context) -> Array:
         """The acceleration of gravity to be changed [m/s^2], shape [3]."""
         w = self.workspace(context)
         context.get_mutable_numeric_parameter(self.gravity_group)
         return w.gravity
 
-    def mutable_constants(self, context: Any) -> Any:
+    def mutable_constants(self, context: Context) -> Any:
         """Constants of the force elements to be changed, see kernels/layout.py."""
         w = self.workspace(context)
         context.get_mutable_numeric_parameter(self.constant_group)
         return w.constants
 
-    def frames(self, context: Any) -> Any:
+    def frames(self, context: Context) -> Any:
         """Poses of the offset frames, see kernels/layout.py."""
         return self.workspace(context).frames
 
-    def mutable_frames(self, context: Any) -> Any:
+    def mutable_frames(self, context: Context) -> Any:
         """Poses of the offset frames to be changed."""
         w = self.workspace(context)
         context.get_mutable_numeric_parameter(self.frame_group)
@@ -199,13 +201,13 @@ class StateViews:
 
     # ------------------------------------------------------------------ rotors
 
-    def rotors(self, context: Any) -> Array:
+    def rotors(self, context: Context) -> Array:
         """Gear ratios and rotor inertias [kg m^2] of the actuators in the context, shape [2, num_actuators]."""
         self.workspace(context)
         rotors: Array = context.get_numeric_parameter(self.rotor_group).value()
         return rotors.reshape(2, -1)
 
-    def set_rotor(self, context: Any, actuator: JointActuator, row: int, value: Any) -> None:
+    def set_rotor(self, context: Context, actuator: JointActuator, row: int, value: Any) -> None:
         """Sets one of the rotors(), and what the joint of the actuator feels of its rotors."""
         rotors = self.rotors(context)
         context.get_mutable_numeric_parameter(self.rotor_group)
@@ -220,10 +222,10 @@ def _workspace_class(T: type[Any]) -> type[Workspace]:
     """The kind of workspace for a scalar type; those for others than floats are imported when they are needed."""
     if T is float:
         return Workspace
-    from merganser.multibody.plant.scalar_workspaces import AutoDiffWorkspace, SymbolicWorkspace
+    from merganser.multibody.plant.scalars.scalar_workspaces import AutoDiffWorkspace, SymbolicWorkspace
 
     return AutoDiffWorkspace if T.__name__ == "AutoDiffXd" else SymbolicWorkspace
 
 
-def _calc_nothing(context: Any, output: Any) -> None:
+def _calc_nothing(context: Context, output: Any) -> None:
     """For a cache entry without a value."""

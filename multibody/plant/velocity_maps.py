@@ -17,6 +17,8 @@ from merganser.multibody.plant.state_views import StateViews
 if TYPE_CHECKING:
     from scipy.sparse import csc_matrix
 
+    from merganser.framework import Context
+
 __all__ = ["VelocityMaps"]
 
 Array = NDArray[Any]
@@ -28,8 +30,13 @@ class VelocityMaps:
     def __init__(self, model: PlantModel, views: StateViews) -> None:
         self._model, self._views = model, views
 
-    def map_velocity_to_qdot(self, context: Any, v: ArrayLike) -> Array:
-        """Returns qdot = N(q) v, shape [nq]."""
+    def map_velocity_to_qdot(self, context: Context, v: ArrayLike) -> Array:
+        """Returns qdot = N(q) v, shape [nq].
+
+        Raises:
+            RuntimeError: a joint with roll, pitch and yaw is at a pitch of a quarter turn.
+            ValueError: v is of wrong size or not finite.
+        """
         w = self._views.workspace(context)
         velocity = checked_vector(self._model, "MapVelocityToQDot", v, len(w.v), w.dtype)
         check_pitches(self._model, "MapVelocityToQDot()", w)
@@ -37,7 +44,7 @@ class VelocityMaps:
         w.call(kernels.velocity_to_qdot, w.topology, w.q, velocity, qdot)
         return qdot
 
-    def map_qdot_to_velocity(self, context: Any, qdot: ArrayLike) -> Array:
+    def map_qdot_to_velocity(self, context: Context, qdot: ArrayLike) -> Array:
         """Returns v = N+(q) qdot, shape [nv]."""
         w = self._views.workspace(context)
         rates = checked_vector(self._model, "MapQDotToVelocity", qdot, len(w.q), w.dtype)
@@ -45,19 +52,28 @@ class VelocityMaps:
         w.call(kernels.qdot_to_velocity, w.topology, w.q, rates, v)
         return v
 
-    def make_velocity_to_qdot_map(self, context: Any) -> csc_matrix:
-        """Returns N(q), with qdot = N(q) v, as a sparse matrix of shape [nq, nv]."""
+    def make_velocity_to_qdot_map(self, context: Context) -> csc_matrix:
+        """Returns N(q), with qdot = N(q) v, as a sparse matrix of shape [nq, nv].
+
+        Raises:
+            RuntimeError: a joint with roll, pitch and yaw is at a pitch of a quarter turn.
+            TypeError: the plant is of another scalar type than float.
+        """
         topology = self._topology_for_map("MakeVelocityToQDotMap", "MapVelocityToQDot", context)
         columns, rows = ("v_start", "num_v"), ("q_start", "num_q")
         return self._sparse_map(lambda v: self.map_velocity_to_qdot(context, v), topology, rows, columns)
 
-    def make_qdot_to_velocity_map(self, context: Any) -> csc_matrix:
-        """Returns N+(q), with v = N+(q) qdot, as a sparse matrix of shape [nv, nq]."""
+    def make_qdot_to_velocity_map(self, context: Context) -> csc_matrix:
+        """Returns N+(q), with v = N+(q) qdot, as a sparse matrix of shape [nv, nq].
+
+        Raises:
+            TypeError: the plant is of another scalar type than float.
+        """
         topology = self._topology_for_map("MakeQDotToVelocityMap", "MapQDotToVelocity", context)
         columns, rows = ("q_start", "num_q"), ("v_start", "num_v")
         return self._sparse_map(lambda qdot: self.map_qdot_to_velocity(context, qdot), topology, rows, columns)
 
-    def _topology_for_map(self, caller: str, product: str, context: Any) -> Array:
+    def _topology_for_map(self, caller: str, product: str, context: Context) -> Array:
         """The records of the mobods, for a matrix of numbers.
 
         Raises:
@@ -102,6 +118,10 @@ class VelocityMaps:
         return csc_matrix((np.asarray(values), (row, column_of)), shape=shape)
 
     def is_velocity_equal_to_qdot(self) -> bool:
-        """Returns whether qdot = v for all joints."""
+        """Returns whether qdot = v for all joints.
+
+        Raises:
+            RuntimeError: before Finalize().
+        """
         self._model.tree._check_finalized("IsVelocityEqualToQDot")
         return all(joint.kind.has_equal_rates() for joint in self._model.tree.joints)

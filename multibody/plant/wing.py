@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework import BasicVector, DiagramBuilder, InputPort, LeafSystem, OutputPort, Value
+from merganser.framework import BasicVector, Context, DiagramBuilder, InputPort, LeafSystem, OutputPort, Value
 from merganser.framework.math import RigidTransform
 from merganser.multibody.math import SpatialForce
 from merganser.multibody.plant.externally_applied_spatial_force import ExternallyAppliedSpatialForce
@@ -112,20 +112,23 @@ class Wing(LeafSystem):
         """Position of the aerodynamic centre in the world [m], shape [3]."""
         return self._center_port
 
-    def _pose(self, context: Any) -> Any:
+    def _pose(self, context: Context) -> Any:
         """X_WA of the wing."""
         return item_of_body(self, self._poses_port.Eval(context), self._body_index) @ self._X_BA
 
-    def _calc_force(self, context: Any, output: Any) -> None:
+    def _calc_force(self, context: Context, output: Any) -> None:
         R_WA, p_BoAo_B = self._pose(context).rotation(), np.array(self._X_BA.translation())
         v_W = item_of_body(self, self._velocities_port.Eval(context), self._body_index).translational()
         if self._wind_port.HasValue(context):
             v_W = v_W - self._wind_port.Eval(context)
         density = self._density_port.Eval(context)[0] if self._density_port.HasValue(context) else self._fluid_density
         v_A = R_WA.inverse() @ v_W
-        normal_force = -density * self._surface_area * v_A[2] * np.sqrt(v_A[0] * v_A[0] + v_A[2] * v_A[2])
+        square = v_A[0] * v_A[0] + v_A[2] * v_A[2]
+        # At rest the derivative of the force is 0, and that of the root infinite. Expressions have no value.
+        speed = square if getattr(square, "real", 1.0) == 0.0 else np.sqrt(square)
+        normal_force = -density * self._surface_area * v_A[2] * speed
         F_Ao_W = SpatialForce(np.zeros(3), normal_force * R_WA.col(2))
         output.set_value([ExternallyAppliedSpatialForce(self._body_index, p_BoAo_B, F_Ao_W)])
 
-    def _calc_center(self, context: Any, output: BasicVector) -> None:
+    def _calc_center(self, context: Context, output: BasicVector) -> None:
         output.SetFromVector(self._pose(context).translation())

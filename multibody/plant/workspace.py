@@ -22,6 +22,14 @@ Array = NDArray[Any]
 
 
 
+# What parameters of kernels are attributes of a workspace, and which.
+_ATTRIBUTES = {
+    f"{name}{ending}": name
+    for name in ("topology", "parameters", "gravity", "q", "v", "x", "position", "velocity", "scratch")
+    for ending in ("", "_in", "_out", "_io", "_work")
+}
+
+
 class Workspace:
     """What the kernels work on.
 
@@ -69,7 +77,6 @@ class Workspace:
         is_numeric: whether they are numbers, not objects.
         down: for each node of the plant, the mask of cache entries that depend on it (see LeafLayout).
         q_node, v_node: the nodes of positions and velocities in `down`, set by the plant.
-        has_applied_forces: whether F_applied is not zero.
         codes: compiled kernels, specialized to float64 where that is the scalar type.
         constants: constants of the force elements (kernels/layout.py), a view into the Context.
         frames: poses of the offset frames (kernels/layout.py), a view into the Context.
@@ -87,14 +94,11 @@ class Workspace:
         "calls",
         "codes",
         "constants",
-        "constraint_arrays",
-        "constraint_rows",
         "down",
         "dtype",
         "frame_poses",
         "frames",
         "gravity",
-        "has_applied_forces",
         "is_float",
         "is_numeric",
         "kinematics_clearing",
@@ -157,7 +161,6 @@ class Workspace:
         self.dtype: np.dtype[Any] = x.dtype
         self.is_float = x.dtype == np.float64
         self.is_numeric = x.dtype != object
-        self.has_applied_forces = False
         self.down: list[int] = position_slot.context.layout.down_nodes
         self.topology = topology
         self.x, self.q, self.v = x, x[:num_q], x[num_q:]
@@ -186,13 +189,10 @@ class Workspace:
         self.F_buffer = np.zeros((num_mobods, 6), self.dtype)
         self.zero_gravity = np.zeros(3, self.dtype)
         self.loops: Any = None
-        # What the dynamics keep in continuous time, loop joints and constraints: ConstraintArrays.
-        self.constraint_arrays: Any = None
-        self.constraint_rows: Any = None
         self.constants: Any = None  # these two are set by the plant
         self.frames: Any = None
         self.codes: dict[Any, Any] = {}
-        self.calls = KernelCalls()
+        self.calls = KernelCalls(self)
         self.places: dict[Any, tuple[int, Array]] = {}
         self.poses: dict[Any, Callable[[], tuple[Array, Array]]] = {}
         self.q_shape, self.v_shape, self.x_shape, self.M_shape = (num_q,), (num_v,), x.shape, (num_v, num_v)
@@ -206,12 +206,14 @@ class Workspace:
         Args:
             kernel: what it calls.
             arguments: those of the kernel, by their names; a Given for each that the function takes, in the order of
-                the kernel, and a Result in place of an array that the function makes and returns, as bind() does.
+                the kernel, and a Result in place of an array that the function makes and returns, as bind() does. What
+                is not given is the attribute of that name, as `position` for `position_out`.
 
         Raises:
             TypeError: a name is none of the kernel, or one is missing.
         """
-        ordered = _in_order(kernel, arguments)
+        left = (_ATTRIBUTES.keys() & set(_parameter_names(kernel))) - arguments.keys()
+        ordered = _in_order(kernel, arguments | {name: getattr(self, _ATTRIBUTES[name]) for name in left})
         return bind(kernel, *ordered) if self.is_float else functools.partial(self._call_bound, kernel, ordered)
 
     def _call_bound(self, kernel: Any, arguments: tuple[Any, ...], *given: Any) -> Any:
@@ -271,7 +273,7 @@ class Workspace:
             code = self.codes[kernel] = bind(kernel, *map(Given, arguments))
             return code
         if self.dtype == np.complex128:
-            from merganser.multibody.plant.gradient_code import may_use_compiled
+            from merganser.multibody.plant.scalars.gradient_code import may_use_compiled
 
             if may_use_compiled(kernel, len(self.topology), *arguments):
                 self.codes[kernel] = kernel

@@ -4,16 +4,22 @@ from merganser.framework.primitives import BeamModel, BeamModelParams, RotaryEnc
 from merganser.multibody.sensors.apply_camera_config import ApplyCameraConfig
 from merganser.multibody.sensors.camera_config import CameraConfig
 from merganser.multibody.sensors.inertial import Accelerometer, Accelerometer_, Gyroscope, Gyroscope_
+from merganser.multibody.sensors.mjcf_cameras import AddMjcfCameras, GetMjcfCameraConfigs
+from merganser.multibody.sensors.mjcf_sensors import AddMjcfSensors, MjcfSensors
 
 __all__ = [
     "Accelerometer",
     "Accelerometer_",
+    "AddMjcfCameras",
+    "AddMjcfSensors",
     "ApplyCameraConfig",
     "BeamModel",
     "BeamModelParams",
     "CameraConfig",
+    "GetMjcfCameraConfigs",
     "Gyroscope",
     "Gyroscope_",
+    "MjcfSensors",
     "RotaryEncoders",
     "RotaryEncoders_",
 ]

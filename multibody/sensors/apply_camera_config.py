@@ -6,7 +6,8 @@ from typing import Any
 
 from merganser.framework import DiagramBuilder
 from merganser.framework.core.arguments import require_types
-from merganser.geometry import SceneGraph
+from merganser.framework.math import RigidTransform
+from merganser.geometry import FrameId, SceneGraph
 from merganser.geometry.rendering import (
     MakeRenderEngineGl,
     MakeRenderEngineGltfClient,
@@ -21,7 +22,7 @@ from merganser.multibody.parsing import GetScopedFrameByName
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.sensors.camera_config import CameraConfig
 
-__all__ = ["ApplyCameraConfig"]
+__all__ = ["ApplyCameraConfig", "add_camera", "find_system"]
 
 
 def ApplyCameraConfig(
@@ -57,12 +58,31 @@ def ApplyCameraConfig(
     color_camera, depth_camera = config.MakeCameras()
     if not (config.rgb or config.depth or config.label):
         return
-    plant = _system(builder, "plant") if plant is None else plant
-    scene_graph = _system(builder, "scene_graph") if scene_graph is None else scene_graph
+    plant = find_system(builder, "plant") if plant is None else plant
+    scene_graph = find_system(builder, "scene_graph") if scene_graph is None else scene_graph
     require_types("ApplyCameraConfig", plant=(plant, MultibodyPlant), scene_graph=(scene_graph, SceneGraph))
     frame = GetScopedFrameByName(plant, config.X_PB.base_frame or "world")
     parent_id = plant.GetBodyFrameIdOrThrow(frame.body().index())
     X_PB = frame.GetFixedPoseInBodyFrame() @ config.X_PB.GetDeterministicValue()
+    add_camera(config, builder, scene_graph, parent_id, X_PB, (color_camera, depth_camera), lcm_buses, lcm)
+
+
+def add_camera(
+    config: CameraConfig, builder: DiagramBuilder, scene_graph: SceneGraph, parent_id: FrameId, X_PB: RigidTransform,
+    cameras: tuple[Any, Any], lcm_buses: Any = None, lcm: Any = None,
+) -> None:  # fmt: skip
+    """Adds the sensor of a camera, whose body B is fixed to frame P of the scene graph, and its renderer.
+
+    Args:
+        config, builder, scene_graph, lcm_buses, lcm: see ApplyCameraConfig().
+        parent_id: P.
+        X_PB: pose of B in P.
+        cameras: as `config` makes them.
+
+    Raises:
+        RuntimeError: as ApplyCameraConfig().
+    """
+    color_camera, depth_camera = cameras
     name = f"rgbd_sensor_{config.name}"
     if builder.HasSubsystemNamed(name):
         raise RuntimeError(f"ApplyCameraConfig(): there is a system '{name}' already; give the camera another name.")
@@ -100,7 +120,8 @@ def _bus(config: CameraConfig, lcm_buses: Any, lcm: Any) -> Any:
     return find_bus(lcm, lcm_buses, "ApplyCameraConfig", config.lcm_bus)
 
 
-def _system(builder: DiagramBuilder, name: str) -> Any:
+def find_system(builder: DiagramBuilder, name: str) -> Any:
+    """The system of a name; RuntimeError if there is none."""
     if not builder.HasSubsystemNamed(name):
         raise RuntimeError(
             f"ApplyCameraConfig(): the diagram has no system named '{name}'. Make plant and scene graph with "

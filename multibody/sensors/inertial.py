@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework import BasicVector, InputPort, LeafSystem, OutputPort, Value
+from merganser.framework import BasicVector, Context, InputPort, LeafSystem, OutputPort, Value
 from merganser.framework.core.arguments import require_types
 from merganser.framework.core.templates import SystemTemplate
 from merganser.framework.math import RigidTransform
@@ -60,11 +60,11 @@ class _InertialSensor(LeafSystem):
         """Returns X_BS, the pose of the sensor in its body."""
         return RigidTransform(self._X_BS)
 
-    def _of_body(self, context: Any) -> list[Any]:
+    def _of_body(self, context: Context) -> list[Any]:
         """What the inputs say about B."""
         return [item_of_body(self, port.Eval(context), self._body_index) for port in self._bodies]
 
-    def _calc_measurement(self, context: Any, output: BasicVector) -> None:
+    def _calc_measurement(self, context: Context, output: BasicVector) -> None:
         raise NotImplementedError
 
 
@@ -97,7 +97,7 @@ class Accelerometer(_InertialSensor):
         """Returns g_W [m/s^2], shape [3]."""
         return self._g_W.copy()
 
-    def _calc_measurement(self, context: Any, output: BasicVector) -> None:
+    def _calc_measurement(self, context: Context, output: BasicVector) -> None:
         X_WB, V_WB_W, A_WB_W = self._of_body(context)
         p_BS_W = X_WB.rotation() @ self._X_BS.translation()
         a_WS_W = A_WB_W.Shift(p_BS_W, V_WB_W.rotational()).translational()  # (2)
@@ -118,7 +118,7 @@ class Gyroscope(_InertialSensor):
     def __init__(self, body: RigidBody, X_BS: RigidTransform) -> None:
         super().__init__(body, X_BS, ("body_poses", "body_spatial_velocities"))
 
-    def _calc_measurement(self, context: Any, output: BasicVector) -> None:
+    def _calc_measurement(self, context: Context, output: BasicVector) -> None:
         X_WB, V_WB_W = self._of_body(context)
         R_WS = X_WB.rotation() @ self._X_BS.rotation()
         output.SetFromVector(R_WS.inverse() @ V_WB_W.rotational())  # (1)

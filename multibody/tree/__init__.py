@@ -4,8 +4,11 @@ from merganser.multibody.tree.base_body_joint_type import BaseBodyJointType
 from merganser.multibody.tree.constraints import MultibodyConstraintId
 from merganser.multibody.tree.element import MultibodyElement
 from merganser.multibody.tree.force_elements import (
+    BallSpring,
     DoorHinge,
     DoorHingeConfig,
+    FluidForceOnBox,
+    FluidForceOnEllipsoid,
     ForceElement,
     LinearBushingRollPitchYaw,
     LinearSpringDamper,
@@ -31,6 +34,7 @@ from merganser.multibody.tree.inertia import CalcSpatialInertia, RotationalInert
 from merganser.multibody.tree.jacobian_wrt_variable import JacobianWrtVariable
 from merganser.multibody.tree.joint_actuator import JointActuator
 from merganser.multibody.tree.joints import (
+    BallQuaternionJoint,
     BallRpyJoint,
     CurvilinearJoint,
     FloatingJoint,
@@ -50,6 +54,7 @@ from merganser.multibody.tree.kinematics_caches import (
     VelocityKinematicsCache,
 )
 from merganser.multibody.tree.mobilizers import (
+    BallQuaternionMobilizer,
     CurvilinearMobilizer,
     Mobilizer,
     PlanarMobilizer,
@@ -66,6 +71,7 @@ from merganser.multibody.tree.multibody_forces import MultibodyForces
 from merganser.multibody.tree.pd_controller_gains import PdControllerGains
 from merganser.multibody.tree.rigid_body import Body, RigidBody
 from merganser.multibody.tree.scalar_templates import (
+    BallQuaternionJoint_,
     BallRpyJoint_,
     Body_,
     DoorHinge_,
@@ -99,8 +105,12 @@ from merganser.multibody.tree.tree import MultibodyTree
 
 __all__ = [
     "AccelerationKinematicsCache",
+    "BallQuaternionJoint",
+    "BallQuaternionJoint_",
+    "BallQuaternionMobilizer",
     "BallRpyJoint",
     "BallRpyJoint_",
+    "BallSpring",
     "BaseBodyJointType",
     "Body",
     "BodyIndex",
@@ -114,6 +124,8 @@ __all__ = [
     "FixedOffsetFrame",
     "FixedOffsetFrame_",
     "FloatingJoint",
+    "FluidForceOnBox",
+    "FluidForceOnEllipsoid",
     "ForceElement",
     "ForceElementIndex",
     "ForceElement_",

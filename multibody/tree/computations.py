@@ -25,6 +25,7 @@ from merganser.multibody.tree.rigid_body import RigidBody
 from merganser.multibody.tree.tree_mobilizers import TreeMobilizers
 
 if TYPE_CHECKING:
+    from merganser.framework import Context
     from merganser.multibody.tree.tree import MultibodyTree
 
 __all__ = ["TreeComputations"]
@@ -54,7 +55,7 @@ class TreeComputations(TreeMobilizers):
         """
         return self._context_owner().CreateDefaultContext()
 
-    def SetDefaults(self, context: Any) -> None:
+    def SetDefaults(self, context: Context) -> None:
         """Sets all mobilizers to their zero configurations, and velocities to zero."""
         for mobilizer in self._get_mobilizers("SetDefaults"):
             mobilizer.set_zero_configuration(context)
@@ -69,18 +70,18 @@ class TreeComputations(TreeMobilizers):
             MultibodyPlant._around(self._tree_itself())
         return self.plant
 
-    def _workspace(self, context: Any) -> Any:
+    def _workspace(self, context: Context) -> Any:
         return self._context_owner()._views.workspace(context)
 
     # -- kinematics ------------------------------------------------------------------------------------------
 
-    def CalcPositionKinematicsCache(self, context: Any, pc: PositionKinematicsCache) -> None:
+    def CalcPositionKinematicsCache(self, context: Context, pc: PositionKinematicsCache) -> None:
         """Computes into `pc` what depends on the positions in the context."""
         w = self._workspace(context)
         w.call(kernels.position_kinematics, w.topology, w.parameters, w.q, self._of(pc, PositionKinematicsCache, w))
 
     def CalcVelocityKinematicsCache(
-        self, context: Any, pc: PositionKinematicsCache, vc: VelocityKinematicsCache
+        self, context: Context, pc: PositionKinematicsCache, vc: VelocityKinematicsCache
     ) -> None:
         """Computes into `vc` what depends on the velocities in the context, `pc` being that of the context."""
         w = self._workspace(context)
@@ -89,7 +90,7 @@ class TreeComputations(TreeMobilizers):
 
     def CalcAccelerationKinematicsCache(
         self,
-        context: Any,
+        context: Context,
         pc: PositionKinematicsCache,
         vc: VelocityKinematicsCache,
         known_vdot: npt.ArrayLike,
@@ -103,7 +104,7 @@ class TreeComputations(TreeMobilizers):
 
     def CalcSpatialAccelerationsFromVdot(
         self,
-        context: Any,
+        context: Context,
         pc: PositionKinematicsCache,
         vc: VelocityKinematicsCache,
         known_vdot: npt.ArrayLike,
@@ -119,7 +120,7 @@ class TreeComputations(TreeMobilizers):
 
     def CalcInverseDynamics(
         self,
-        context: Any,
+        context: Context,
         pc: PositionKinematicsCache,
         vc: VelocityKinematicsCache,
         known_vdot: npt.ArrayLike,
@@ -174,7 +175,7 @@ class TreeComputations(TreeMobilizers):
             forces.append(SpatialForce(np.concatenate([F[:3] + cross(p_MoBo_W, F[3:]), F[3:]])))
         return forces
 
-    def CalcMassMatrixViaInverseDynamics(self, context: Any, H: Array | None = None) -> Array:
+    def CalcMassMatrixViaInverseDynamics(self, context: Context, H: Array | None = None) -> Array:
         """Returns the mass matrix M(q), column by column as inverse dynamics for unit accelerations at rest.
 
         O(n^2); the composite rigid body algorithm of a plant is quicker.
@@ -182,7 +183,7 @@ class TreeComputations(TreeMobilizers):
         w = self._workspace(context)
         pc, vc = PositionKinematicsCache(self._tree_itself()), VelocityKinematicsCache(self._tree_itself())
         self.CalcPositionKinematicsCache(context, pc)
-        velocity = vc._room(w)
+        velocity = vc._records_of(w)
         w.call(kernels.velocity_kinematics, w.topology, w.parameters, pc._records, w.q, w.zeros_v, velocity)
         M = np.zeros((len(w.v), len(w.v)), w.dtype) if H is None else H
         for k in range(len(w.v)):
@@ -191,7 +192,7 @@ class TreeComputations(TreeMobilizers):
             M[:, k] = self._newton_euler(w, pc._records, velocity, vdot, w.zeros_F, w.scratch)
         return M
 
-    def CalcBiasTerm(self, context: Any, Cv: Array | None = None) -> Array:
+    def CalcBiasTerm(self, context: Context, Cv: Array | None = None) -> Array:
         """Returns C(q, v) v, Coriolis and gyroscopic forces, shape [num_velocities]; written into `Cv`, if given."""
         pc, vc = PositionKinematicsCache(self._tree_itself()), VelocityKinematicsCache(self._tree_itself())
         self.CalcPositionKinematicsCache(context, pc)
@@ -217,7 +218,7 @@ class TreeComputations(TreeMobilizers):
     def _of(self, cache: Any, kind: type[Any], w: Any) -> Any:
         """Records of a cache to write to."""
         self._check_cache(cache, kind)
-        return cache._room(w)
+        return cache._records_of(w)
 
     def _filled(self, cache: Any, kind: type[Any]) -> Any:
         """Records of a cache to read."""

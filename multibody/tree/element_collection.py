@@ -58,6 +58,13 @@ class ElementCollection(Generic[Element]):
         del self._elements[element.index()]
         self._by_name[element.name()].remove(element)
 
+    def forget_from(self, index: int) -> None:
+        """Takes out the elements from an index on, as if they had never been added: names and indices are free."""
+        self._elements = {i: element for i, element in self._elements.items() if i < index}
+        by_name = {name: [e for e in named if e.index() < index] for name, named in self._by_name.items()}
+        self._by_name = {name: named for name, named in by_name.items() if named}
+        self._next_index = index
+
     def with_copies(
         self, copies: dict[int, Any], instance_name: Callable[[int], str], plant_name: Callable[[], str]
     ) -> ElementCollection[Element]:

@@ -14,6 +14,7 @@ from merganser.multibody.tree.element import NamedElement
 from merganser.multibody.tree.indices import FrameIndex, world_index
 
 if TYPE_CHECKING:
+    from merganser.framework import Context
     from merganser.multibody.tree.rigid_body import RigidBody
     from merganser.multibody.tree.tree import MultibodyTree
 
@@ -70,37 +71,37 @@ class Frame(NamedElement, ABC):
         """Returns R_BQ of a frame Q fixed to this frame."""
         return self.GetFixedRotationMatrixInBodyFrame() @ R_FQ
 
-    def CalcPoseInBodyFrame(self, context: Any) -> RigidTransform:
+    def CalcPoseInBodyFrame(self, context: Context) -> RigidTransform:
         """Returns X_BF in the Context."""
         return self.GetFixedPoseInBodyFrame()
 
-    def CalcRotationMatrixInBodyFrame(self, context: Any) -> RotationMatrix:
+    def CalcRotationMatrixInBodyFrame(self, context: Context) -> RotationMatrix:
         """Returns R_BF in the Context."""
         return self.CalcPoseInBodyFrame(context).rotation()
 
-    def CalcOffsetPoseInBody(self, context: Any, X_FQ: RigidTransform) -> RigidTransform:
+    def CalcOffsetPoseInBody(self, context: Context, X_FQ: RigidTransform) -> RigidTransform:
         """Returns X_BQ of a frame Q fixed to this frame."""
         return self.CalcPoseInBodyFrame(context) @ X_FQ
 
-    def CalcOffsetRotationMatrixInBody(self, context: Any, R_FQ: RotationMatrix) -> RotationMatrix:
+    def CalcOffsetRotationMatrixInBody(self, context: Context, R_FQ: RotationMatrix) -> RotationMatrix:
         """Returns R_BQ of a frame Q fixed to this frame."""
         return self.CalcRotationMatrixInBodyFrame(context) @ R_FQ
 
     # -- pose ------------------------------------------------------------------------------------------------
 
-    def CalcPoseInWorld(self, context: Any) -> RigidTransform:
+    def CalcPoseInWorld(self, context: Context) -> RigidTransform:
         """Returns X_WF = X_WB X_BF."""
         return self._body.EvalPoseInWorld(context) @ self.CalcPoseInBodyFrame(context)
 
-    def CalcPose(self, context: Any, frame_M: Frame) -> RigidTransform:
+    def CalcPose(self, context: Context, frame_M: Frame) -> RigidTransform:
         """Returns X_MF = X_WM^-1 X_WF."""
         return frame_M.CalcPoseInWorld(context).inverse() @ self.CalcPoseInWorld(context)
 
-    def CalcRotationMatrixInWorld(self, context: Any) -> RotationMatrix:
+    def CalcRotationMatrixInWorld(self, context: Context) -> RotationMatrix:
         """Returns R_WF."""
         return self.CalcPoseInWorld(context).rotation()
 
-    def CalcRotationMatrix(self, context: Any, frame_M: Frame) -> RotationMatrix:
+    def CalcRotationMatrix(self, context: Context, frame_M: Frame) -> RotationMatrix:
         """Returns R_MF."""
         return self.CalcPose(context, frame_M).rotation()
 
@@ -108,33 +109,33 @@ class Frame(NamedElement, ABC):
 
     # The plant computes, as it has the arrays. Frames other than those of its own plant are refused with RuntimeError.
 
-    def EvalAngularVelocityInWorld(self, context: Any) -> Vector:
+    def EvalAngularVelocityInWorld(self, context: Context) -> Vector:
         """Returns w_WF_W [rad/s], shape [3]."""
         return self.GetParentPlant()._frame_motion.angular_velocity("EvalAngularVelocityInWorld", context, self)
 
     def CalcAngularVelocity(
-        self, context: Any, measured_in_frame: Frame, expressed_in_frame: Frame
+        self, context: Context, measured_in_frame: Frame, expressed_in_frame: Frame
     ) -> Vector:
         """Returns w_MF_E of this frame in M, expressed in E [rad/s], shape [3]."""
         M, E = measured_in_frame, expressed_in_frame
         return self._velocity_in("CalcAngularVelocity", context, M, E).rotational()
 
-    def CalcSpatialVelocityInWorld(self, context: Any) -> SpatialVelocity:
+    def CalcSpatialVelocityInWorld(self, context: Context) -> SpatialVelocity:
         """Returns V_WF_W."""
         W = self._world_frame()
         return self._velocity_in("CalcSpatialVelocityInWorld", context, W, W)
 
-    def CalcSpatialVelocity(self, context: Any, frame_M: Frame, frame_E: Frame) -> SpatialVelocity:
+    def CalcSpatialVelocity(self, context: Context, frame_M: Frame, frame_E: Frame) -> SpatialVelocity:
         """Returns V_MF_E, measured in M and expressed in E."""
         return self._velocity_in("CalcSpatialVelocity", context, frame_M, frame_E)
 
-    def CalcRelativeSpatialVelocityInWorld(self, context: Any, other_frame: Frame) -> SpatialVelocity:
+    def CalcRelativeSpatialVelocityInWorld(self, context: Context, other_frame: Frame) -> SpatialVelocity:
         """Returns V_W_BF_W = V_WF_W - V_WB_W for the other frame B: rates as seen from W."""
         caller, W = "CalcRelativeSpatialVelocityInWorld", self._world_frame()
         return self._velocity_in(caller, context, W, W) - other_frame._velocity_in(caller, context, W, W)
 
     def CalcRelativeSpatialVelocity(
-        self, context: Any, other_frame: Frame, measured_in_frame: Frame, expressed_in_frame: Frame
+        self, context: Context, other_frame: Frame, measured_in_frame: Frame, expressed_in_frame: Frame
     ) -> SpatialVelocity:
         """Returns V_M_BF_E = V_MF_E - V_MB_E for the other frame B."""
         caller, M, E = "CalcRelativeSpatialVelocity", measured_in_frame, expressed_in_frame
@@ -142,24 +143,24 @@ class Frame(NamedElement, ABC):
 
     # -- acceleration ----------------------------------------------------------------------------------------
 
-    def CalcSpatialAccelerationInWorld(self, context: Any) -> SpatialAcceleration:
+    def CalcSpatialAccelerationInWorld(self, context: Context) -> SpatialAcceleration:
         """Returns A_WF_W."""
         W = self._world_frame()
         return self._acceleration_in("CalcSpatialAccelerationInWorld", context, W, W)
 
     def CalcSpatialAcceleration(
-        self, context: Any, measured_in_frame: Frame, expressed_in_frame: Frame
+        self, context: Context, measured_in_frame: Frame, expressed_in_frame: Frame
     ) -> SpatialAcceleration:
         """Returns A_MF_E, measured in M and expressed in E; see kernels/frame_motion.py."""
         return self._acceleration_in("CalcSpatialAcceleration", context, measured_in_frame, expressed_in_frame)
 
-    def CalcRelativeSpatialAccelerationInWorld(self, context: Any, other_frame: Frame) -> SpatialAcceleration:
+    def CalcRelativeSpatialAccelerationInWorld(self, context: Context, other_frame: Frame) -> SpatialAcceleration:
         """Returns A_W_BF_W = A_WF_W - A_WB_W for the other frame B: second rates as seen from W."""
         caller, W = "CalcRelativeSpatialAccelerationInWorld", self._world_frame()
         return self._acceleration_in(caller, context, W, W) - other_frame._acceleration_in(caller, context, W, W)
 
     def CalcRelativeSpatialAcceleration(
-        self, context: Any, other_frame: Frame, measured_in_frame: Frame, expressed_in_frame: Frame
+        self, context: Context, other_frame: Frame, measured_in_frame: Frame, expressed_in_frame: Frame
     ) -> SpatialAcceleration:
         """Returns A_M_BF_E = A_MF_E - A_MB_E for the other frame B."""
         caller, M, E = "CalcRelativeSpatialAcceleration", measured_in_frame, expressed_in_frame
@@ -170,16 +171,16 @@ class Frame(NamedElement, ABC):
     def _world_frame(self) -> Frame:
         return self._get_tree("world_frame").world_frame()
 
-    def _offset_in_world(self, context: Any) -> Vector:
+    def _offset_in_world(self, context: Context) -> Vector:
         """p_BoFo_W."""
         R_WB = self._body.EvalPoseInWorld(context).rotation().matrix()
         return R_WB @ self.CalcPoseInBodyFrame(context).translation()
 
-    def _velocity_in(self, caller: str, context: Any, frame_M: Frame, frame_E: Frame) -> SpatialVelocity:
+    def _velocity_in(self, caller: str, context: Context, frame_M: Frame, frame_E: Frame) -> SpatialVelocity:
         """V_MF_E."""
         return self.GetParentPlant()._frame_motion.velocity(caller, context, self, frame_M, frame_E)
 
-    def _acceleration_in(self, caller: str, context: Any, frame_M: Frame, frame_E: Frame) -> SpatialAcceleration:
+    def _acceleration_in(self, caller: str, context: Context, frame_M: Frame, frame_E: Frame) -> SpatialAcceleration:
         """A_MF_E."""
         return self.GetParentPlant()._frame_motion.acceleration(caller, context, self, frame_M, frame_E)
 
@@ -240,7 +241,7 @@ class FixedOffsetFrame(Frame):
         """Returns X_BF = X_BP X_PF, with which new Contexts start."""
         return self._frame_P.GetFixedPoseInBodyFrame() @ self._X_PF
 
-    def CalcPoseInBodyFrame(self, context: Any) -> RigidTransform:
+    def CalcPoseInBodyFrame(self, context: Context) -> RigidTransform:
         """Returns X_BF in the Context.
 
         Raises:
@@ -248,7 +249,7 @@ class FixedOffsetFrame(Frame):
         """
         return self._pose_in_context(context, "CalcPoseInBodyFrame", "X_BF")
 
-    def GetPoseInParentFrame(self, context: Any) -> RigidTransform:
+    def GetPoseInParentFrame(self, context: Context) -> RigidTransform:
         """Returns X_PF in the Context.
 
         Raises:
@@ -256,7 +257,7 @@ class FixedOffsetFrame(Frame):
         """
         return self._pose_in_context(context, "GetPoseInParentFrame", "X_PF")
 
-    def SetPoseInParentFrame(self, context: Any, X_PF: RigidTransform) -> None:
+    def SetPoseInParentFrame(self, context: Context, X_PF: RigidTransform) -> None:
         """Sets X_PF in the Context, and with it the poses of frames, joints and bushings that depend on it.
 
         Raises:
@@ -269,7 +270,7 @@ class FixedOffsetFrame(Frame):
         self._get_slot("SetPoseInParentFrame")
         self.GetParentPlant()._frame_poses.set_pose_in_parent(context, self, X_PF)
 
-    def _pose_in_context(self, context: Any, caller: str, field: str) -> RigidTransform:
+    def _pose_in_context(self, context: Context, caller: str, field: str) -> RigidTransform:
         slot = self._get_slot(caller)
         X = self.GetParentPlant()._views.frames(context)[field][slot]
         return rigid_transform(X[:, :3].copy(), X[:, 3].copy())

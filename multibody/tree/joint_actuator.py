@@ -14,6 +14,7 @@ from merganser.multibody.tree.inertia.validity import real_values
 from merganser.multibody.tree.pd_controller_gains import PdControllerGains
 
 if TYPE_CHECKING:
+    from merganser.framework import Context
     from merganser.multibody.tree.joints.joint import Joint
     from merganser.multibody.tree.tree import MultibodyTree
 
@@ -189,11 +190,11 @@ class JointActuator(NamedElement):
 
     # -- in a Context ----------------------------------------------------------------------------------------
 
-    def gear_ratio(self, context: Any) -> Any:
+    def gear_ratio(self, context: Context) -> Any:
         """Returns the gear ratio in the Context: rotor speed over joint velocity [1, or rad/m]."""
         return self.GetParentPlant()._views.rotors(context)[0, self.input_start()]
 
-    def SetGearRatio(self, context: Any, gear_ratio: float) -> None:
+    def SetGearRatio(self, context: Context, gear_ratio: float) -> None:
         """Sets the gear ratio in the Context.
 
         Raises:
@@ -201,11 +202,11 @@ class JointActuator(NamedElement):
         """
         self.GetParentPlant()._views.set_rotor(context, self, 0, self._finite("gear ratio", gear_ratio))
 
-    def rotor_inertia(self, context: Any) -> Any:
+    def rotor_inertia(self, context: Context) -> Any:
         """Returns the inertia of the rotor about its axis in the Context [kg m^2]."""
         return self.GetParentPlant()._views.rotors(context)[1, self.input_start()]
 
-    def SetRotorInertia(self, context: Any, rotor_inertia: float) -> None:
+    def SetRotorInertia(self, context: Context, rotor_inertia: float) -> None:
         """Sets the inertia of the rotor about its axis in the Context [kg m^2].
 
         Raises:
@@ -213,7 +214,7 @@ class JointActuator(NamedElement):
         """
         self.GetParentPlant()._views.set_rotor(context, self, 1, self._checked_inertia(rotor_inertia))
 
-    def calc_reflected_inertia(self, context: Any) -> Any:
+    def calc_reflected_inertia(self, context: Context) -> Any:
         """Returns gear_ratio^2 * rotor_inertia in the Context, what the joint feels of the rotor [kg m^2 or kg]."""
         return self.gear_ratio(context) ** 2 * self.rotor_inertia(context)
 

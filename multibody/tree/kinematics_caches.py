@@ -40,7 +40,7 @@ class _KinematicsCache:
         self._records: Any = None
         self._scalar: Any = None
 
-    def _room(self, w: Any) -> Any:
+    def _records_of(self, w: Any) -> Any:
         """Records to write to, as the workspace of a Context needs them."""
         if self._scalar != (w.scalar, w.dtype):
             self._scalar = w.scalar, w.dtype

@@ -68,7 +68,7 @@ def make_default_parameters(
 def write_adjustable_defaults(
     parameters: npt.NDArray[Any], joints: Sequence[Joint], actuators: Sequence[JointActuator]
 ) -> None:
-    """Writes damping and armature of joints and the reflected inertia of actuators, whose defaults can change any time.
+    """Writes damping, friction and armature of joints, and reflected inertia of actuators; their defaults may change.
 
     Args:
         parameters: the records.
@@ -80,6 +80,7 @@ def write_adjustable_defaults(
     for mobod, joint in enumerate(joints, start=1):
         mobods[joint] = mobod
         damping[mobod, : joint.num_velocities()] = joint._default_damping
+        parameters["friction"][mobod, : joint.num_velocities()] = joint._default_friction
         inertia[mobod] = joint._default_armature
     for actuator in actuators:  # rotors add up; a joint that closes a loop has no record
         if actuator.joint() in mobods:

@@ -19,6 +19,7 @@ from merganser.multibody.tree.inertia.validity import real_values
 from merganser.multibody.tree.multibody_forces import MultibodyForces
 
 if TYPE_CHECKING:
+    from merganser.framework import Context
     from merganser.multibody.tree.joints.joint import Joint
     from merganser.multibody.tree.tree import MultibodyTree
 
@@ -148,7 +149,7 @@ class RigidBody(NamedElement):
 
     # -- locking ---------------------------------------------------------------------------------------------
 
-    def Lock(self, context: Any) -> None:
+    def Lock(self, context: Context) -> None:
         """Locks the joint of a floating base body in the Context: its velocities become and stay zero.
 
         Raises:
@@ -156,11 +157,11 @@ class RigidBody(NamedElement):
         """
         self._floating_joint("Lock").Lock(context)
 
-    def Unlock(self, context: Any) -> None:
+    def Unlock(self, context: Context) -> None:
         """Unlocks the joint of a floating base body in the Context; errors as Lock()."""
         self._floating_joint("Unlock").Unlock(context)
 
-    def is_locked(self, context: Any) -> bool:
+    def is_locked(self, context: Context) -> bool:
         """Returns whether the joint towards the world is locked in the Context; False for the world.
 
         Raises:
@@ -171,49 +172,49 @@ class RigidBody(NamedElement):
 
     # -- motion, from the plant ------------------------------------------------------------------------------
 
-    def EvalPoseInWorld(self, context: Any) -> RigidTransform:
+    def EvalPoseInWorld(self, context: Context) -> RigidTransform:
         """Returns X_WB."""
         return self.GetParentPlant().EvalBodyPoseInWorld(context, self)
 
-    def EvalSpatialVelocityInWorld(self, context: Any) -> SpatialVelocity:
+    def EvalSpatialVelocityInWorld(self, context: Context) -> SpatialVelocity:
         """Returns V_WB_W."""
         return self.GetParentPlant().EvalBodySpatialVelocityInWorld(context, self)
 
-    def EvalSpatialAccelerationInWorld(self, context: Any) -> SpatialAcceleration:
+    def EvalSpatialAccelerationInWorld(self, context: Context) -> SpatialAcceleration:
         """Returns A_WB_W."""
         return self.GetParentPlant().EvalBodySpatialAccelerationInWorld(context, self)
 
-    def CalcCenterOfMassTranslationalVelocityInWorld(self, context: Any) -> Vector:
+    def CalcCenterOfMassTranslationalVelocityInWorld(self, context: Context) -> Vector:
         """Returns v_WBcm_W [m/s], shape [3]."""
         return self.EvalSpatialVelocityInWorld(context).Shift(self._com_in_world(context)).translational()
 
-    def CalcCenterOfMassTranslationalAccelerationInWorld(self, context: Any) -> Vector:
+    def CalcCenterOfMassTranslationalAccelerationInWorld(self, context: Context) -> Vector:
         """Returns a_WBcm_W [m/s^2], shape [3]."""
         w_WB_W = self.EvalSpatialVelocityInWorld(context).rotational()
         A_WB_W = self.EvalSpatialAccelerationInWorld(context)
         return A_WB_W.Shift(self._com_in_world(context), w_WB_W).translational()
 
-    def _com_in_world(self, context: Any) -> Vector:
+    def _com_in_world(self, context: Context) -> Vector:
         """p_BoBcm_W."""
         return self.EvalPoseInWorld(context).rotation().matrix() @ self.CalcCenterOfMassInBodyFrame(context)
 
     # -- mass properties in a Context ------------------------------------------------------------------------
 
-    def get_mass(self, context: Any) -> Any:
+    def get_mass(self, context: Context) -> Any:
         """Returns the mass [kg]."""
         return self._parameters(context)["mass"]
 
-    def CalcCenterOfMassInBodyFrame(self, context: Any) -> Vector:
+    def CalcCenterOfMassInBodyFrame(self, context: Context) -> Vector:
         """Returns p_BoBcm_B [m], shape [3]."""
         return self._parameters(context)["p_BoBcm_B"].copy()
 
-    def CalcSpatialInertiaInBodyFrame(self, context: Any) -> SpatialInertia:
+    def CalcSpatialInertiaInBodyFrame(self, context: Context) -> SpatialInertia:
         """Returns M_BBo_B."""
         record = self._parameters(context)
         G_BBo_B = UnitInertia._from_matrix(record["G_BBo_B"].copy())
         return SpatialInertia(record["mass"], record["p_BoBcm_B"], G_BBo_B, skip_validity_check=True)
 
-    def SetMass(self, context: Any, mass: float) -> None:
+    def SetMass(self, context: Context, mass: float) -> None:
         """Sets the mass [kg] and keeps centre of mass and unit inertia.
 
         Raises:
@@ -227,7 +228,7 @@ class RigidBody(NamedElement):
             )
         self._write_inertia(context, mass, M_BBo_B.get_com(), M_BBo_B.get_unit_inertia())
 
-    def SetCenterOfMassInBodyFrame(self, context: Any, com: npt.ArrayLike) -> None:
+    def SetCenterOfMassInBodyFrame(self, context: Context, com: npt.ArrayLike) -> None:
         """Sets p_BoBcm_B [m], shape [3], and keeps mass and unit inertia about Bo.
 
         Raises:
@@ -240,7 +241,7 @@ class RigidBody(NamedElement):
         M_BBo_B = self.CalcSpatialInertiaInBodyFrame(context)
         self._write_inertia(context, M_BBo_B.get_mass(), p_BoBcm_B, M_BBo_B.get_unit_inertia())
 
-    def SetSpatialInertiaInBodyFrame(self, context: Any, M_Bo_B: SpatialInertia) -> None:
+    def SetSpatialInertiaInBodyFrame(self, context: Context, M_Bo_B: SpatialInertia) -> None:
         """Sets the spatial inertia about Bo, expressed in B.
 
         Raises:
@@ -254,7 +255,7 @@ class RigidBody(NamedElement):
 
     # -- forces ----------------------------------------------------------------------------------------------
 
-    def AddInForceInWorld(self, context: Any, F_Bo_W: SpatialForce, forces: MultibodyForces) -> None:
+    def AddInForceInWorld(self, context: Context, F_Bo_W: SpatialForce, forces: MultibodyForces) -> None:
         """Adds a force on this body, about Bo and expressed in W, to `forces`.
 
         Raises:
@@ -268,7 +269,7 @@ class RigidBody(NamedElement):
 
     def AddInForce(
         self,
-        context: Any,
+        context: Context,
         p_BP_E: npt.ArrayLike,
         F_Bp_E: SpatialForce,
         frame_E: Frame,
@@ -286,7 +287,7 @@ class RigidBody(NamedElement):
         F_Bo_E = F_Bp_E.Shift(-as_vector(p_BP_E, 3, "AddInForce: p_BP_E"))
         self.AddInForceInWorld(context, F_Bo_E.Rotate(frame_E.CalcRotationMatrixInWorld(context)), forces)
 
-    def GetForceInWorld(self, context: Any, forces: MultibodyForces) -> SpatialForce:
+    def GetForceInWorld(self, context: Context, forces: MultibodyForces) -> SpatialForce:
         """Returns F_Bo_W, the force on this body that `forces` holds; errors as AddInForceInWorld()."""
         mobod = self._mobod_number("GetForceInWorld")
         self._get_tree("GetForceInWorld")._check_forces("GetForceInWorld", forces)
@@ -314,10 +315,10 @@ class RigidBody(NamedElement):
         assert self._inboard_joint is not None
         return self._inboard_joint
 
-    def _parameters(self, context: Any) -> Any:
+    def _parameters(self, context: Context) -> Any:
         return self.GetParentPlant()._views.parameters(context)[self._mobod_number("get_mass")]
 
-    def _write_inertia(self, context: Any, mass: Any, p_BoBcm_B: Vector, G_BBo_B: UnitInertia) -> None:
+    def _write_inertia(self, context: Context, mass: Any, p_BoBcm_B: Vector, G_BBo_B: UnitInertia) -> None:
         parameters = self.GetParentPlant()._views.mutable_parameters(context)
         mobod = self._mobod_number("SetSpatialInertiaInBodyFrame")
         parameters["mass"][mobod] = mass

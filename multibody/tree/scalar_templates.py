@@ -24,6 +24,7 @@ from merganser.multibody.tree.frame import FixedOffsetFrame, Frame, RigidBodyFra
 from merganser.multibody.tree.inertia import RotationalInertia, SpatialInertia, UnitInertia
 from merganser.multibody.tree.joint_actuator import JointActuator
 from merganser.multibody.tree.joints import (
+    BallQuaternionJoint,
     BallRpyJoint,
     Joint,
     PlanarJoint,
@@ -39,6 +40,7 @@ from merganser.multibody.tree.multibody_forces import MultibodyForces
 from merganser.multibody.tree.rigid_body import RigidBody
 
 __all__ = [
+    "BallQuaternionJoint_",
     "BallRpyJoint_",
     "Body_",
     "DoorHinge_",
@@ -90,11 +92,12 @@ def _of_inertia(cls: type[Any]) -> ValueTemplate:
     return ValueTemplate(cls, lambda inertia: inertia._scalar_type(), lambda inertia, T: inertia._cast(T))
 
 
+BallQuaternionJoint_ = ValueTemplate(BallQuaternionJoint, _of_plant)
 BallRpyJoint_ = ValueTemplate(BallRpyJoint, _of_plant)
 DoorHinge_ = ValueTemplate(DoorHinge, _of_plant)
 FixedOffsetFrame_ = ValueTemplate(FixedOffsetFrame, _of_plant)
 ForceElement_ = ValueTemplate(ForceElement, _of_plant)
-Frame_ = ValueTemplate(Frame, _of_plant)
+Frame_ = ValueTemplate(Frame, _of_plant)  # type: ignore[type-abstract]
 JointActuator_ = ValueTemplate(JointActuator, _of_plant)
 Joint_ = ValueTemplate(Joint, _of_plant)
 LinearBushingRollPitchYaw_ = ValueTemplate(LinearBushingRollPitchYaw, _of_plant)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from merganser.framework.math import RigidTransform
 from merganser.multibody.kernels.elements import set_element_kind
 from merganser.multibody.kernels.mobilizers import set_kind
 from merganser.multibody.tree import parameters
-from merganser.multibody.tree.base_body_joint_type import BaseBodyJointType, make_base_joint
+from merganser.multibody.tree.base_bodies import TreeBaseBodies
 from merganser.multibody.tree.computations import TreeComputations
 from merganser.multibody.tree.constraints.rows import DEFAULT_STABILIZATION_TIME
 from merganser.multibody.tree.coordinates import Coordinates, make_elements, make_topology
@@ -23,14 +24,29 @@ from merganser.multibody.tree.frame import FixedOffsetFrame, Frame
 from merganser.multibody.tree.indices import ModelInstanceIndex, default_model_instance, world_model_instance
 from merganser.multibody.tree.inertia import SpatialInertia
 from merganser.multibody.tree.joint_actuator import JointActuator
-from merganser.multibody.tree.joints import FloatingJoint, Joint, WeldJoint
+from merganser.multibody.tree.joints import Joint, WeldJoint
 from merganser.multibody.tree.loops import check_can_close_loop, make_loop_rows
 from merganser.multibody.tree.rigid_body import RigidBody
+from merganser.multibody.tree.type_variables import ForceElementT, FrameT, JointT
 
 __all__ = ["MultibodyTree"]
 
 
-class MultibodyTree(TreeComputations, PartOfSystem):
+def _gathered(coordinates: str, of_joint: Callable[[Any], Any], what: str) -> Callable[[Any], npt.NDArray[np.float64]]:
+    """A function of the tree that gathers what joints say of their positions or of their velocities."""
+
+    def gather(self: MultibodyTree) -> npt.NDArray[np.float64]:
+        self._check_finalized(name)
+        gathered: npt.NDArray[np.float64] = getattr(self.coordinates, f"gather_{coordinates}")(self.joints, of_joint)
+        return gathered
+
+    name = of_joint.__name__.removesuffix("_vector")
+    gather.__name__, gather.__qualname__ = name, f"MultibodyTree.{name}"
+    gather.__doc__ = f"Returns {what}, shape [num_{coordinates}]; RuntimeError before Finalize()."
+    return gather
+
+
+class MultibodyTree(TreeBaseBodies, TreeComputations, PartOfSystem):
     """Bodies, frames, joints, actuators and gravity; after Finalize() also topology and coordinates.
 
     A new tree holds the world body with its frame, the model instances of the world and the default one, and
@@ -64,10 +80,7 @@ class MultibodyTree(TreeComputations, PartOfSystem):
         self._stabilization_times: list[float | None] = []  # of the loop joints [s]
         self._edges: list[ForestEdge] = []
         self._mobilizer_joints: list[Joint] = []
-        self._default_floating_poses: dict[RigidBody, RigidTransform] = {}
-        self._default_floating_dampings: dict[RigidBody, float] = {}
-        # By model instance; None: for those that have none of their own.
-        self._base_joint_types: dict[int | None, BaseBodyJointType] = {}
+        self.has_explicit_products = False  # see kernels/velocity_products.py
         self._gravity_field = UniformGravityFieldElement()
         self._gravity_field._add_to(self, 0, is_ephemeral=False)
         self.force_elements.append(self._gravity_field)
@@ -118,8 +131,7 @@ class MultibodyTree(TreeComputations, PartOfSystem):
             model_instance, M_BBo_B = None, model_instance
         if model_instance is None and self.num_model_instances() > 2:
             raise RuntimeError(
-                "AddRigidBody(): this model has more model instances than the default one, so say to "
-                "which one "
+                "AddRigidBody(): this model has more model instances than the default one, so say to which one "
                 f"the body '{name}' belongs: AddRigidBody(name, model_instance, M_BBo_B)."
             )
         body = RigidBody(
@@ -136,7 +148,7 @@ class MultibodyTree(TreeComputations, PartOfSystem):
         body.body_frame()._add_to(self, len(self.frames), is_ephemeral=False)
         self.frames.append(body.body_frame())
 
-    def AddFrame(self, frame: Frame) -> Frame:
+    def AddFrame(self, frame: FrameT) -> FrameT:
         """Adds a frame fixed to a body of this tree, and returns it.
 
         Raises:
@@ -152,7 +164,7 @@ class MultibodyTree(TreeComputations, PartOfSystem):
         self.frames.append(frame)
         return frame
 
-    def AddJoint(self, joint: Joint) -> Joint:
+    def AddJoint(self, joint: JointT) -> JointT:
         """Adds a joint between two bodies of this tree, and returns it.
 
         Raises:
@@ -161,13 +173,10 @@ class MultibodyTree(TreeComputations, PartOfSystem):
                 after Finalize().
             TypeError: if `joint` is not a Joint.
         """
-        self._check_new("AddJoint", joint, Joint)
-        self._check_mine("AddJoint", f"joint '{joint.name()}'", joint.frame_on_parent())
-        self._check_mine("AddJoint", f"joint '{joint.name()}'", joint.frame_on_child())
-        for collection in (self.joints, self.loop_joints):
-            collection.check_name(joint.name(), joint.model_instance())
+        self._check_joint("AddJoint", joint)
         self._check_connection(joint)
         self._register_joint(joint, is_ephemeral=False)
+        self._take_default_pose(joint)
         return joint
 
     def _register_joint(self, joint: Joint, is_ephemeral: bool) -> None:
@@ -182,8 +191,8 @@ class MultibodyTree(TreeComputations, PartOfSystem):
         are is what the model says by default.
 
         Args:
-            joint: a weld, revolute, prismatic, universal, planar or ball_rpy joint without damping; its limits have
-                no effect.
+            joint: a weld, revolute, prismatic, universal, planar, ball_rpy or ball_quaternion joint without damping;
+                its limits have no effect.
             stabilization_time: time T in which errors of the constraints g decay, by Baumgarte stabilization
                 gddot = -2/T gdot - 1/T^2 g [s]; None for gddot = 0.
 
@@ -192,14 +201,7 @@ class MultibodyTree(TreeComputations, PartOfSystem):
             ValueError: if the time is not positive.
             TypeError: if `joint` is not a Joint.
         """
-        self._check_new("AddLoopJoint", joint, Joint)
-        self._check_mine("AddLoopJoint", f"joint '{joint.name()}'", joint.frame_on_parent())
-        self._check_mine("AddLoopJoint", f"joint '{joint.name()}'", joint.frame_on_child())
-        for collection in (self.joints, self.loop_joints):
-            collection.check_name(joint.name(), joint.model_instance())
-        if joint.parent_body() is joint.child_body():
-            name = joint.parent_body().name()
-            raise RuntimeError(f"AddLoopJoint(): joint '{joint.name()}' would connect body '{name}' to itself.")
+        self._check_joint("AddLoopJoint", joint)
         check_can_close_loop("AddLoopJoint", joint, stabilization_time)
         joint._add_to(self, len(self.loop_joints), is_ephemeral=False)
         joint._closes_loop = True
@@ -240,8 +242,7 @@ class MultibodyTree(TreeComputations, PartOfSystem):
             )
         if joint.num_velocities() != 1:
             raise RuntimeError(
-                f"AddJointActuator(): joint '{joint.name()}' ({joint.type_name()}) has "
-                f"{joint.num_velocities()} "
+                f"AddJointActuator(): joint '{joint.name()}' ({joint.type_name()}) has {joint.num_velocities()} "
                 "velocities, but only a joint with exactly one can have an actuator."
             )
         actuator = JointActuator(name, joint, effort_limit)
@@ -250,7 +251,7 @@ class MultibodyTree(TreeComputations, PartOfSystem):
         self.actuators.append(actuator)
         return actuator
 
-    def AddForceElement(self, force_element: ForceElement) -> ForceElement:
+    def AddForceElement(self, force_element: ForceElementT) -> ForceElementT:
         """Adds a force element between bodies or on joints of this tree, and returns it.
 
         Raises:
@@ -296,88 +297,6 @@ class MultibodyTree(TreeComputations, PartOfSystem):
         """
         self._gravity_field.set_enabled(model_instance, is_enabled)
 
-    # -- base bodies -----------------------------------------------------------------------------------------
-
-    def SetBaseBodyJointType(self, joint_type: BaseBodyJointType, model_instance: int | None = None) -> None:
-        """Chooses how Finalize() connects base bodies to the world: bodies that no joint connects to it.
-
-        Args:
-            joint_type: by default kQuaternionFloatingJoint.
-            model_instance: whose base bodies; None for all instances that have no type of their own.
-
-        Raises:
-            RuntimeError: if there is no such model instance, or after Finalize().
-            TypeError: if `joint_type` is no BaseBodyJointType.
-        """
-        self._check_not_finalized("SetBaseBodyJointType")
-        if not isinstance(joint_type, BaseBodyJointType):
-            raise TypeError(
-                f"SetBaseBodyJointType() takes a BaseBodyJointType, not a {type(joint_type).__name__}."
-            )
-        if model_instance is not None:
-            self.GetModelInstanceName(model_instance)  # refuses one that does not exist
-        self._base_joint_types[model_instance] = joint_type
-
-    def GetBaseBodyJointType(self, model_instance: int | None = None) -> BaseBodyJointType:
-        """Returns how Finalize() connects base bodies of a model instance, or of those without a type of their own.
-
-        Raises:
-            RuntimeError: if there is no such model instance.
-        """
-        common = self._base_joint_types.get(None, BaseBodyJointType.kQuaternionFloatingJoint)
-        if model_instance is None:
-            return common
-        self.GetModelInstanceName(model_instance)  # refuses one that does not exist
-        return self._base_joint_types.get(model_instance, common)
-
-    # -- default pose of floating bodies ---------------------------------------------------------------------
-
-    def SetDefaultFloatingBaseBodyPose(self, body: RigidBody, X_WB: RigidTransform) -> None:
-        """Sets the pose in which new Contexts start with a floating base body.
-
-        Before Finalize() the pose of any body can be set; it has no effect on bodies that turn out not to
-        float.
-
-        Raises:
-            RuntimeError: if the body is not of this tree.
-        """
-        self._check_mine("SetDefaultFloatingBaseBodyPose", "a default pose", body)
-        self._default_floating_poses[body] = X_WB
-        if self.is_finalized() and body.is_floating_base_body():
-            assert body._inboard_joint is not None
-            body._inboard_joint.SetDefaultPose(X_WB)
-
-    def GetDefaultFloatingBaseBodyPose(self, body: RigidBody) -> RigidTransform:
-        """Returns the default pose of a floating base body, the identity if none was set.
-
-        Raises:
-            RuntimeError: if the body is not of this tree.
-        """
-        self._check_mine("GetDefaultFloatingBaseBodyPose", "a default pose", body)
-        if self.is_finalized() and body.is_floating_base_body():
-            assert body._inboard_joint is not None
-            return body._inboard_joint.GetDefaultPose()
-        return self._default_floating_poses.get(body, RigidTransform())
-
-    def SetDefaultFloatingBaseBodyDamping(self, body: RigidBody, damping: float) -> None:
-        """Sets the damping of every velocity of a floating base body in new Contexts [N m s and N s/m].
-
-        Before Finalize() that of any body can be set, as its pose can. An addition to pydrake's functions.
-
-        Raises:
-            RuntimeError: if the body is not of this tree, or the damping is negative or not finite.
-        """
-        self._check_mine("SetDefaultFloatingBaseBodyDamping", "a default damping", body)
-        if not (np.isfinite(damping) and damping >= 0.0):
-            raise RuntimeError(
-                f"SetDefaultFloatingBaseBodyDamping(): the damping of body {body.name()!r} must be finite and not "
-                f"negative, but is {damping}."
-            )
-        self._default_floating_dampings[body] = float(damping)
-        if self.is_finalized() and body.is_floating_base_body():
-            assert body._inboard_joint is not None
-            body._inboard_joint.set_default_damping_vector(np.full(6, float(damping)))
-
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Takes what was pickled or copied; numbers and code of kinds are those of this process."""
         vars(self).update(state)
@@ -402,7 +321,6 @@ class MultibodyTree(TreeComputations, PartOfSystem):
         self._check_not_finalized("Finalize")
         mobilizers = self._span()
         self._check_reversed_joints(mobilizers)
-
         self._edges = mobilizers
         self._mobilizer_joints = [
             self.joints.get(m.joint) if m.joint is not None else self._add_base_joint(m.outboard)
@@ -414,6 +332,7 @@ class MultibodyTree(TreeComputations, PartOfSystem):
             self.mobod_of_body[mobilizer.outboard] = mobod
             self.mobod_of_joint[joint.index()] = mobod
         self.topology = make_topology(mobilizers, self._mobilizer_joints, self.mobod_of_body)
+        self.topology["has_explicit_products"][0] = self.has_explicit_products
         for body in self.bodies:
             is_weightless = not self.is_gravity_enabled(body.model_instance())
             self.topology["is_weightless"][self.mobod_of_body[body.index()]] = is_weightless
@@ -433,8 +352,7 @@ class MultibodyTree(TreeComputations, PartOfSystem):
                 for j in map(self.joints.get, error.joints)
             )
             raise RuntimeError(
-                f"Finalize(): these joints form a loop: {loop}. The bodies and joints of a model must "
-                "form trees: "
+                f"Finalize(): these joints form a loop: {loop}. The bodies and joints of a model must form trees: "
                 "remove one of these joints, and replace it by a constraint or a stiff force between its "
                 "bodies. In a continuous plant, add one of them by AddLoopJoint() instead of AddJoint()."
             ) from None
@@ -447,25 +365,10 @@ class MultibodyTree(TreeComputations, PartOfSystem):
             self._check_inboard(joint)
             if not joint.kind.is_reversible:
                 raise RuntimeError(
-                    f"Finalize(): the child of joint '{joint.name()}', body "
-                    f"'{joint.child_body().name()}', is nearer "
+                    f"Finalize(): the child of joint '{joint.name()}', body '{joint.child_body().name()}', is nearer "
                     f"the world than its parent, body '{joint.parent_body().name()}', which a joint of type "
                     f"{joint.type_name()} does not allow. Define the joint with parent and child exchanged."
                 )
-
-    def _add_base_joint(self, body_index: int) -> Joint:
-        body = self.bodies.get(body_index)
-        name = body.name()
-        while self.joints.has_name(name, body.model_instance()):
-            name = "_" + name
-        joint_type = self.GetBaseBodyJointType(body.model_instance())
-        joint = make_base_joint(joint_type, name, self.world_frame(), body.body_frame())
-        if body in self._default_floating_poses and isinstance(joint, FloatingJoint):
-            joint.SetDefaultPose(self._default_floating_poses[body])
-        if body in self._default_floating_dampings and isinstance(joint, FloatingJoint):
-            joint.set_default_damping_vector(np.full(6, self._default_floating_dampings[body]))
-        self._register_joint(joint, is_ephemeral=True)
-        return joint
 
     def _tell_elements(self) -> None:
         """Tells joints, actuators and frames where their numbers start, and bodies their mobod and inboard joint."""
@@ -515,37 +418,14 @@ class MultibodyTree(TreeComputations, PartOfSystem):
             fixed = self._fixed_frames[scalar] = parameters.make_default_frames(self._offset_frames, scalar)
         return fixed.copy()
 
-    def default_positions(self) -> npt.NDArray[np.float64]:
-        """Returns the q that new Contexts start with, from the defaults of the joints, shape [nq]."""
-        return self._positions("default_positions", Joint.default_positions)
-
-    def position_lower_limits(self) -> npt.NDArray[np.float64]:
-        """Returns the lower limits of q, shape [num_positions]."""
-        return self._positions("position_lower_limits", Joint.position_lower_limits)
-
-    def position_upper_limits(self) -> npt.NDArray[np.float64]:
-        """Returns the upper limits of q, shape [num_positions]."""
-        return self._positions("position_upper_limits", Joint.position_upper_limits)
-
-    def velocity_lower_limits(self) -> npt.NDArray[np.float64]:
-        """Returns the lower limits of v, shape [num_velocities]."""
-        return self._velocities("velocity_lower_limits", Joint.velocity_lower_limits)
-
-    def velocity_upper_limits(self) -> npt.NDArray[np.float64]:
-        """Returns the upper limits of v, shape [num_velocities]."""
-        return self._velocities("velocity_upper_limits", Joint.velocity_upper_limits)
-
-    def acceleration_lower_limits(self) -> npt.NDArray[np.float64]:
-        """Returns the lower limits of dv/dt, shape [num_velocities]."""
-        return self._velocities("acceleration_lower_limits", Joint.acceleration_lower_limits)
-
-    def acceleration_upper_limits(self) -> npt.NDArray[np.float64]:
-        """Returns the upper limits of dv/dt, shape [num_velocities]."""
-        return self._velocities("acceleration_upper_limits", Joint.acceleration_upper_limits)
-
-    def default_damping(self) -> npt.NDArray[np.float64]:
-        """Returns the default damping of each velocity, shape [num_velocities]."""
-        return self._velocities("default_damping", Joint.default_damping_vector)
+    default_positions = _gathered("positions", Joint.default_positions, "the q that new Contexts start with")
+    position_lower_limits = _gathered("positions", Joint.position_lower_limits, "the lower limits of q")
+    position_upper_limits = _gathered("positions", Joint.position_upper_limits, "the upper limits of q")
+    velocity_lower_limits = _gathered("velocities", Joint.velocity_lower_limits, "the lower limits of v")
+    velocity_upper_limits = _gathered("velocities", Joint.velocity_upper_limits, "the upper limits of v")
+    acceleration_lower_limits = _gathered("velocities", Joint.acceleration_lower_limits, "the lower limits of dv/dt")
+    acceleration_upper_limits = _gathered("velocities", Joint.acceleration_upper_limits, "the upper limits of dv/dt")
+    default_damping = _gathered("velocities", Joint.default_damping_vector, "the default damping of each velocity")
 
     def effort_limits(self) -> npt.NDArray[np.float64]:
         """Returns the largest magnitude of each input, in the order of u, shape [num_actuated_dofs]."""
@@ -555,14 +435,6 @@ class MultibodyTree(TreeComputations, PartOfSystem):
         """Returns gear ratios, then rotor inertias [kg m^2], of the actuators, shape [2 * num_actuators]."""
         ratios = [actuator.default_gear_ratio() for actuator in self.actuators]
         return np.array(ratios + [a.default_rotor_inertia() for a in self.actuators], dtype=np.float64)
-
-    def _positions(self, caller: str, values: Any) -> npt.NDArray[np.float64]:
-        self._check_finalized(caller)
-        return self.coordinates.gather_positions(list(self.joints), values)
-
-    def _velocities(self, caller: str, values: Any) -> npt.NDArray[np.float64]:
-        self._check_finalized(caller)
-        return self.coordinates.gather_velocities(list(self.joints), values)
 
     # -- checks ----------------------------------------------------------------------------------------------
 
@@ -574,12 +446,18 @@ class MultibodyTree(TreeComputations, PartOfSystem):
             owner = "this" if element._tree is self else "another"
             raise RuntimeError(f"{caller}(): {element!r} was added to {owner} plant already.")
 
+    def _check_joint(self, caller: str, joint: Joint) -> None:
+        self._check_new(caller, joint, Joint)
+        for frame in (joint.frame_on_parent(), joint.frame_on_child()):
+            self._check_mine(caller, f"joint '{joint.name()}'", frame)
+        for collection in (self.joints, self.loop_joints):
+            collection.check_name(joint.name(), joint.model_instance())
+        parent = joint.parent_body()
+        if parent is joint.child_body():
+            raise RuntimeError(f"{caller}(): joint '{joint.name()}' would connect body '{parent.name()}' to itself.")
+
     def _check_connection(self, joint: Joint) -> None:
         parent, child = joint.parent_body(), joint.child_body()
-        if parent is child:
-            raise RuntimeError(
-                f"AddJoint(): joint '{joint.name()}' would connect body '{parent.name()}' to itself."
-            )
         other = self._joint_between.get(frozenset((parent, child)))
         if other is not None:
             raise RuntimeError(

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.indices import default_model_instance
 from merganser.multibody.tree.inertia import SpatialInertia
 from merganser.multibody.tree.joints import Joint
@@ -124,25 +123,17 @@ class TreeMobilizers(TreeRemoval):
 
     # -- sizes and elements ----------------------------------------------------------------------------------
 
-    def get_num_frames(self) -> int:
-        """Returns the number of frames, those of the bodies included."""
-        return self.num_frames()
-
-    def get_num_bodies(self) -> int:
-        """Returns the number of bodies, the world included."""
-        return self.num_bodies()
+    get_num_frames = TreeRemoval.num_frames
+    get_num_bodies = TreeRemoval.num_bodies
+    get_num_positions = TreeRemoval.num_positions
+    get_num_velocities = TreeRemoval.num_velocities
+    get_world_body = TreeRemoval.world_body
+    get_world_frame = TreeRemoval.world_frame
+    topology_is_valid = TreeRemoval.is_finalized
 
     def get_num_mobilizers(self) -> int:
         """Returns the number of mobilizers: one for each body but the world, after Finalize()."""
         return len(self._get_mobilizers("get_num_mobilizers"))
-
-    def get_num_positions(self) -> int:
-        """Returns the size of q."""
-        return self.num_positions()
-
-    def get_num_velocities(self) -> int:
-        """Returns the size of v."""
-        return self.num_velocities()
 
     def get_num_states(self) -> int:
         """Returns the size of [q; v]."""
@@ -155,14 +146,6 @@ class TreeMobilizers(TreeRemoval):
         for mobod in range(1, len(self.topology)):  # parents first
             heights[mobod] = heights[self.topology["parent"][mobod]] + 1
         return int(heights.max())
-
-    def get_world_body(self) -> RigidBody:
-        """Returns the world body."""
-        return self.world_body()
-
-    def get_world_frame(self) -> Frame:
-        """Returns the world frame."""
-        return self.world_frame()
 
     def get_mobilizer(self, mobilizer_index: int) -> Mobilizer:
         """Returns the mobilizer of this index, in the depth-first order of the outboard bodies.
@@ -177,10 +160,6 @@ class TreeMobilizers(TreeRemoval):
                 f"{len(mobilizers)} of them."
             )
         return mobilizers[mobilizer_index]
-
-    def topology_is_valid(self) -> bool:
-        """Returns whether Finalize() was called."""
-        return self.is_finalized()
 
     def get_topology(self) -> MultibodyTreeTopology:
         """Returns sizes, and where the mobilizers stand.

@@ -2,31 +2,37 @@
 
 from merganser.analysis import plot_sublevelset_expression, plot_sublevelset_quadratic
 from merganser.geometry.visualizers import MeshcatPoseSliders, MeshcatPoseSliders_
+from merganser.multibody.visualization.actuator_sliders import ActuatorSliders
 from merganser.multibody.visualization.apply_visualization_config import (
     AddDefaultVisualization,
     ApplyVisualizationConfig,
 )
 from merganser.multibody.visualization.contact_visualizer import ContactVisualizer
+from merganser.multibody.visualization.drag_spring import DragSpring
 from merganser.multibody.visualization.frame_triads import AddFrameTriadIllustration
 from merganser.multibody.visualization.inertia_visualizer import InertiaVisualizer
 from merganser.multibody.visualization.joint_sliders import JointSliders
 from merganser.multibody.visualization.model_visualizer import ModelVisualizer
 from merganser.multibody.visualization.params import ContactVisualizerParams, VisualizationConfig
 from merganser.multibody.visualization.scalar_templates import ContactVisualizer_, JointSliders_
+from merganser.multibody.visualization.simulation_controls import SimulationControls
 
 __all__ = [
+    "ActuatorSliders",
     "AddDefaultVisualization",
     "AddFrameTriadIllustration",
     "ApplyVisualizationConfig",
     "ContactVisualizer",
     "ContactVisualizerParams",
     "ContactVisualizer_",
+    "DragSpring",
     "InertiaVisualizer",
     "JointSliders",
     "JointSliders_",
     "MeshcatPoseSliders",
     "MeshcatPoseSliders_",
     "ModelVisualizer",
+    "SimulationControls",
     "VisualizationConfig",
     "plot_sublevelset_expression",
     "plot_sublevelset_quadratic",

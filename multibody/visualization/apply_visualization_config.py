@@ -10,6 +10,7 @@ from merganser.geometry import MeshcatVisualizer, MeshcatVisualizerParams, Role,
 from merganser.geometry.visualizers import Meshcat, StartMeshcat
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.visualization.contact_visualizer import ContactVisualizer
+from merganser.multibody.visualization.drag_spring import describe_bodies
 from merganser.multibody.visualization.inertia_visualizer import InertiaVisualizer
 from merganser.multibody.visualization.params import ContactVisualizerParams, VisualizationConfig
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["AddDefaultVisualization", "ApplyVisualizationConfig"]
 
 _INERTIA_ALPHA = 0.5
+_LONGEST_ARROW = 0.5  # of a contact force, in sizes of the model: where bodies overlap, forces may be of any size
 
 
 def AddDefaultVisualization(builder: DiagramBuilder, meshcat: Meshcat | None = None) -> None:
@@ -56,7 +58,8 @@ def ApplyVisualizationConfig(
         config: what is shown, and how.
         builder: of the diagram.
         lcm_buses: has the bus of messages, `config.lcm_bus`; nothing is sent to one that leads nowhere.
-        plant: finalized; by default the system 'plant'.
+        plant: finalized; by default the system 'plant'. One that is not in the diagram takes a `config` without
+            inertia and contacts.
         scene_graph: by default the system 'scene_graph'.
         meshcat: where viewers draw; by default a new one, unless `config` says that there is none.
         lcm: sends messages; instead of `lcm_buses`.
@@ -72,8 +75,9 @@ def ApplyVisualizationConfig(
             f"{builder!r}."
         )
     _check_settings(config)
-    plant = _system(builder, "plant", plant, MultibodyPlant)
-    scene_graph = _system(builder, "scene_graph", scene_graph, SceneGraph)
+    shows_plant = config.publish_inertia or config.publish_contacts
+    plant = _system(builder, "plant", plant, MultibodyPlant, is_connected=shows_plant)
+    scene_graph = _system(builder, "scene_graph", scene_graph, SceneGraph, is_connected=True)
     if not plant.is_finalized():
         raise RuntimeError(f"ApplyVisualizationConfig(): call Finalize() of plant '{plant.get_name()}' first.")
     bus = _bus(config, lcm_buses, lcm)
@@ -87,11 +91,14 @@ def ApplyVisualizationConfig(
         send_to_viewers(config, builder, bus, plant, scene_graph)
     if meshcat is None:
         return
+    describe_bodies(plant, meshcat)
     for params in _visualizer_params(config):
         MeshcatVisualizer.AddToBuilder(builder, scene_graph, meshcat, params)
     if config.publish_contacts:
         contact_params = ContactVisualizerParams(
-            publish_period=config.publish_period, delete_on_initialization_event=config.delete_on_initialization_event
+            publish_period=config.publish_period,
+            delete_on_initialization_event=config.delete_on_initialization_event,
+            longest=_LONGEST_ARROW,
         )
         ContactVisualizer.AddToBuilder(builder, plant, meshcat, contact_params)
 
@@ -148,14 +155,16 @@ def _check_settings(config: VisualizationConfig) -> None:
         )
 
 
-def _system(builder: DiagramBuilder, name: str, given: Any, kind: type[Any]) -> Any:
+def _system(builder: DiagramBuilder, name: str, given: Any, kind: type[Any], is_connected: bool) -> Any:
     """A system of the diagram: that which is given, or that of the usual name.
+
+    One that is given and not connected to anything need not be in the diagram.
 
     Raises:
         RuntimeError: it is not there.
         TypeError: it is of another kind.
     """
-    if given is not None and given not in builder.GetSystems():
+    if given is not None and is_connected and given not in builder.GetSystems():
         raise RuntimeError(
             f"ApplyVisualizationConfig(): the {name} that is given, {given!r}, is not in the diagram. Add it to the "
             "builder first."

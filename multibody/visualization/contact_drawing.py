@@ -118,12 +118,16 @@ class PointContactDrawing:
     Args:
         meshcat: where they are.
         params: colors and sizes.
+
+    Attributes:
+        longest: arrows are not longer [m].
     """
 
     def __init__(self, meshcat: Meshcat, params: ContactVisualizerParams) -> None:
         self._meshcat, self._params = meshcat, params
         self._path = f"{params.prefix}/point"
         self._arrows = _Things(meshcat, ("", "/cylinder", "/head", "/tail"))
+        self.longest = np.inf
 
     def forget(self) -> None:
         """Nothing has been drawn."""
@@ -143,7 +147,7 @@ class PointContactDrawing:
         paths = _distinct([f"{self._path}/{names[i]}" for i in chosen.tolist()])
         for path in self._arrows.add(paths):
             _draw_arrow(self._meshcat, path, ("head", "tail"), 2.0, self._params.radius, self._params.color)
-        half = np.maximum(sizes[chosen] / self._params.newtons_per_meter, _SHORTEST)
+        half = np.clip(sizes[chosen] / self._params.newtons_per_meter, _SHORTEST, self.longest)
         X = np.tile(np.eye(4), (len(chosen), 4, 1, 1))
         X[:, 0, :3, :3] = _along(f_Bc_W[chosen])
         X[:, 0, :3, 3] = p_WC[chosen]
@@ -183,11 +187,15 @@ class SurfaceContactDrawing:
     Args:
         meshcat: where they are.
         params: colors and sizes.
+
+    Attributes:
+        longest: arrows are not longer [m].
     """
 
     def __init__(self, meshcat: Meshcat, params: ContactVisualizerParams) -> None:
         self._meshcat, self._params = meshcat, params
         self._path = f"{params.prefix}/hydroelastic"
+        self.longest = np.inf
         arrow = ("", "/cylinder", "/head")
         self._contacts = _Things(
             meshcat, ("", *(f"/force_C_W{part}" for part in arrow), *(f"/moment_C_W{part}" for part in arrow))
@@ -223,7 +231,7 @@ class SurfaceContactDrawing:
         scales = self._params.newtons_per_meter, self._params.newton_meters_per_meter
         for first, vector, scale in zip((1, 4), (contact.f_Ac_W, contact.t_Ac_W), scales):
             size = float(np.linalg.norm(vector))
-            length = max(size / scale, _SHORTEST)
+            length = min(max(size / scale, _SHORTEST), self.longest)
             if size > 0:
                 X[first, :3, :3] = _along(vector[np.newaxis])[0]
             X[first + 1, 2, 2], X[first + 1, 2, 3] = length, length / 2

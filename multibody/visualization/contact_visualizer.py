@@ -8,7 +8,7 @@ from typing import Any, overload
 
 from merganser.framework import Context, DiagramBuilder, InputPort, LeafSystem, OutputPort, Value
 from merganser.framework.core.scalars import cast_array
-from merganser.geometry import GeometryVersion, QueryObject, Rgba, Role
+from merganser.geometry import GeometryVersion, QueryObject, Rgba, Role, SceneGraphInspector
 from merganser.geometry.visualizers import Meshcat
 from merganser.geometry.visualizers.drawing_events import declare_drawing
 from merganser.multibody.plant import ContactResults, MultibodyPlant
@@ -18,6 +18,7 @@ from merganser.multibody.visualization.contact_drawing import (
     SurfaceContactDrawing,
 )
 from merganser.multibody.visualization.contact_names import ContactNames
+from merganser.multibody.visualization.model_size import size_of_model
 from merganser.multibody.visualization.params import ContactVisualizerParams
 
 __all__ = ["ContactVisualizer"]
@@ -34,7 +35,8 @@ class ContactVisualizer(LeafSystem):
 
     Ports:
         input `contact_results`: ContactResults of a plant.
-        input `query_object`: QueryObject of its SceneGraph, for the names of geometries; need not be connected.
+        input `query_object`: QueryObject of its SceneGraph, for the names of geometries and the size of the model; need
+            not be connected.
 
     Args:
         meshcat: where it draws.
@@ -136,7 +138,7 @@ class _Drawing:
     _never_changes = True  # copies of a system share it, as they draw in the same Meshcat
 
     def __init__(self, meshcat: Meshcat, params: ContactVisualizerParams) -> None:
-        self._meshcat, self._prefix = meshcat, params.prefix
+        self._meshcat, self._prefix, self._longest = meshcat, params.prefix, params.longest
         self._points = PointContactDrawing(meshcat, params)
         self._surfaces = SurfaceContactDrawing(meshcat, params)
         self._names: ContactNames | None = None
@@ -154,6 +156,8 @@ class _Drawing:
         if plant is None:  # there was nothing to compute
             return
         names = self._current_names(plant, query)
+        if not self._meshcat.HasPath(self._prefix):
+            self._meshcat.add_toggle("contact forces", self._prefix)
         pairs, f_Bc_W, p_WC = results.point_pair_arrays()
         f_Bc_W, p_WC = cast_array(f_Bc_W, float), cast_array(p_WC, float)
         self._points.update([names.pair(*pair) for pair in pairs], f_Bc_W, p_WC, time)
@@ -168,7 +172,15 @@ class _Drawing:
         is_same = version is None or (self._version is not None and version.IsSameAs(self._version, Role.kProximity))
         if self._names is None or not is_same:
             self._names, self._version = ContactNames(plant, inspector), copy.copy(version)
+            if query is not None and inspector is not None:
+                self._bound(query, inspector)
         return self._names
+
+    def _bound(self, query: QueryObject, inspector: SceneGraphInspector) -> None:
+        """Notes how long arrows may be, for a model as it is now."""
+        if math.isfinite(self._longest):
+            longest = self._longest * size_of_model(inspector, query.GetPoseInWorld)
+            self._points.longest = self._surfaces.longest = longest
 
 
 def _surface_contact(names: ContactNames, info: Any) -> SurfaceContact:
@@ -201,6 +213,8 @@ def _checked(meshcat: Any, params: Any) -> ContactVisualizerParams:
         value = getattr(params, name)
         if not (value >= 0 and math.isfinite(value)):
             raise RuntimeError(f"ContactVisualizerParams.{name} must not be negative; given {value}.")
+    if not params.longest > 0:
+        raise RuntimeError(f"ContactVisualizerParams.longest must be positive; given {params.longest}.")
     for name in ("newtons_per_meter", "newton_meters_per_meter", "radius"):
         value = getattr(params, name)
         if not (value > 0 and math.isfinite(value)):

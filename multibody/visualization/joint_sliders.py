@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.framework import BasicVector, Context, Diagram, LeafSystem
 from merganser.framework.core.arguments import checked_number
 from merganser.framework.core.scalars import cast_array
+from merganser.framework.math import Quaternion, RollPitchYaw
 from merganser.geometry.visualizers import Meshcat
 from merganser.geometry.visualizers.stop_button import repeat_until_stopped
 from merganser.multibody.plant import MultibodyPlant
@@ -21,6 +23,8 @@ Array = NDArray[np.float64]
 
 _LIMIT = 10.0  # of sliders whose joints have none, or wider ones [rad, m]
 _STEP = 0.01  # [rad, m]
+_FREE = 6  # positions, from which on a joint holds its body in no direction
+_HALF_TURNS = np.array([math.pi, math.pi / 2, math.pi])  # of roll, pitch and yaw: all orientations [rad]
 _BUTTON = "Stop JointSliders"
 
 
@@ -28,7 +32,8 @@ class JointSliders(LeafSystem):
     """A slider for each position of a plant, in the page of a Meshcat.
 
     Sliders have the names of joints, with the kind of position after an underscore where a joint has several, such as
-    'base_qw'; where two would have one name, all have those of their model instances after a slash, too.
+    'base_qw'; where two would have one name, all have those of their model instances after a slash, too. In the page,
+    the sliders of a joint with rotations and translations, such as a floating base, are a group that is folded away.
 
     The output is what the sliders say whenever it is asked for, also within one time; where that matters, put a
     ZeroOrderHold behind it.
@@ -46,6 +51,9 @@ class JointSliders(LeafSystem):
         step: of each slider, shape [num_positions], or of all; 0.01 by default.
         decrement_keycodes: keys that take each slider one step down, see `Meshcat.AddButton`; empty for none.
         increment_keycodes: keys that take each one step up.
+        turns_by_rpy: whether a quaternion has sliders for roll, pitch and yaw, in its first three places, such as
+            'base_roll', instead of four for its elements; limits and keys of its last element are then ignored, and
+            those of others are those of the angles [rad].
 
     Raises:
         TypeError: an argument has another type.
@@ -63,12 +71,16 @@ class JointSliders(LeafSystem):
         step: ArrayLike | None = None,
         decrement_keycodes: Sequence[str] = (),
         increment_keycodes: Sequence[str] = (),
+        *,
+        turns_by_rpy: bool = False,
     ) -> None:
         super().__init__()
         if not isinstance(meshcat, Meshcat) or not isinstance(plant, MultibodyPlant):
             raise TypeError(f"JointSliders takes a Meshcat and a MultibodyPlant; given {meshcat!r} and {plant!r}.")
         size = plant.num_positions()
-        low, high = _limits(plant, lower_limit, upper_limit)
+        rows = _rows(plant)
+        self._turns = _Turns([row.start for row in rows if row.suffix == "qw"] if turns_by_rpy else [], size)
+        low, high = self._turns.limits(*_limits(plant, lower_limit, upper_limit))
         steps = _each("step", _STEP if step is None else step, size)
         given = plant.GetDefaultPositions() if initial_value is None else initial_value
         self._meshcat, self._plant = meshcat, plant
@@ -81,8 +93,11 @@ class JointSliders(LeafSystem):
         output = self.DeclareVectorOutputPort("positions", size, self._calc_positions, {self.time_ticket()})
         output.disable_caching_by_default()
         try:
-            for i, name in enumerate(_slider_names(plant)):
-                meshcat.AddSlider(name, low[i], high[i], steps[i], self._values[i], keys[0][i], keys[1][i])
+            values = self._turns.to_sliders(self._values)
+            for name, i, row in zip(self._turns.names(rows), self._turns.kept, [rows[i] for i in self._turns.kept]):
+                value = values[len(self._names)]
+                meshcat.AddSlider(name, low[i], high[i], steps[i], value, keys[0][i], keys[1][i])
+                meshcat.put_in_group(name, row.group, is_folded=row.is_free)
                 self._names.append(name)
         except BaseException:
             self.Delete()
@@ -104,7 +119,7 @@ class JointSliders(LeafSystem):
             RuntimeError: there are more or fewer, or one is not finite.
         """
         self._values = _checked("q", q, len(self._values))
-        for name, value in zip(self._names, self._values.tolist()):
+        for name, value in zip(self._names, self._turns.to_sliders(self._values).tolist()):
             self._meshcat.SetSliderValue(name, value)
 
     def Run(self, diagram: Diagram, timeout: float | None = None, stop_button_keycode: str = "Escape") -> Array:
@@ -147,7 +162,7 @@ class JointSliders(LeafSystem):
         """What the sliders say, shape [num_positions]."""
         if not self._names:
             return self._values.copy()
-        return np.array([self._meshcat.GetSliderValue(name) for name in self._names])
+        return self._turns.to_positions(np.array([self._meshcat.GetSliderValue(name) for name in self._names]))
 
     def _calc_positions(self, context: Context, output: BasicVector) -> None:
         output.SetFromVector(self.positions())
@@ -162,17 +177,96 @@ def move_plant(plant: MultibodyPlant, context: Context, q: Array) -> bool:
     return True
 
 
-def _slider_names(plant: MultibodyPlant) -> list[str]:
-    """A name for each position; none twice."""
-    names, owners = [""] * plant.num_positions(), [""] * plant.num_positions()
-    for joint in (plant.get_joint(index) for index in plant.GetJointIndices()):
-        for i in range(joint.num_positions()):
-            suffix = f"_{joint.position_suffix(i)}" if joint.num_positions() > 1 else ""
-            names[joint.position_start() + i] = f"{joint.name()}{suffix}"
-            owners[joint.position_start() + i] = plant.GetModelInstanceName(joint.model_instance())
-    if len(set(names)) == len(names):
-        return names
-    return [f"{name}/{owner}" for name, owner in zip(names, owners)]
+class _Row(NamedTuple):
+    """A position of a plant.
+
+    Attributes:
+        joint: name of the joint.
+        suffix: the kind of position; empty where the joint has one only.
+        start: number of the position.
+        owner: name of the model instance.
+        group: of sliders, to which it belongs.
+        is_free: whether the joint moves a body that is not held.
+    """
+
+    joint: str
+    suffix: str
+    start: int
+    owner: str
+    group: str
+    is_free: bool
+
+    def name(self, suffix: str, with_owner: bool) -> str:
+        """What the slider is called."""
+        return f"{self.joint}{'_' if suffix else ''}{suffix}{f'/{self.owner}' if with_owner else ''}"
+
+
+def _rows(plant: MultibodyPlant) -> list[_Row]:
+    """All positions."""
+    joints = [plant.get_joint(index) for index in plant.GetJointIndices()]
+    joints = [joint for joint in joints if joint.num_positions()]
+    names = {joint.index(): plant.GetModelInstanceName(joint.model_instance()) for joint in joints}
+    are_several = len(set(names.values())) > 1
+    rows = []
+    for joint in joints:
+        owner, count = names[joint.index()], joint.num_positions()
+        is_free = count >= _FREE
+        group = f"Pose of {joint.child_body().name()}" if is_free else "Joints"
+        for i in range(count):
+            suffix = joint.position_suffix(i) if count > 1 else ""
+            where = f"{group}, {owner}" if are_several else group
+            rows.append(_Row(joint.name(), suffix, joint.position_start() + i, owner, where, is_free))
+    return sorted(rows, key=lambda row: row.start)
+
+
+class _Turns:
+    """Quaternions that have sliders for roll, pitch and yaw, in the places of their first three elements.
+
+    Args:
+        starts: where quaternions begin in positions.
+        size: how many positions there are.
+
+    Attributes:
+        kept: the positions that have a slider.
+    """
+
+    def __init__(self, starts: list[int], size: int) -> None:
+        self._starts = starts
+        self.kept = [i for i in range(size) if i - 3 not in starts]
+
+    def names(self, rows: list[_Row]) -> list[str]:
+        """A name for each slider; none twice."""
+        suffixes = {start + i: suffix for start in self._starts for i, suffix in enumerate(("roll", "pitch", "yaw"))}
+        kept = [rows[i] for i in self.kept]
+        plain = [row.name(suffixes.get(row.start, row.suffix), False) for row in kept]
+        if len(set(plain)) == len(plain):
+            return plain
+        return [row.name(suffixes.get(row.start, row.suffix), True) for row in kept]
+
+    def limits(self, low: Array, high: Array) -> tuple[Array, Array]:
+        """The same limits, but angles go around once, shape [num_positions]."""
+        low, high = low.copy(), high.copy()
+        for start in self._starts:
+            low[start : start + 3] = np.maximum(low[start : start + 3], -_HALF_TURNS)
+            high[start : start + 3] = np.minimum(high[start : start + 3], _HALF_TURNS)
+        return low, high
+
+    def to_sliders(self, q: Array) -> Array:
+        """What sliders show at positions, shape [num_sliders]."""
+        values = q.copy()
+        for start in self._starts:
+            length = float(np.linalg.norm(q[start : start + 4]))
+            wxyz = q[start : start + 4] / length if length > 0.0 else [1.0, 0.0, 0.0, 0.0]
+            values[start : start + 3] = RollPitchYaw(Quaternion(wxyz)).vector()
+        return values[self.kept]
+
+    def to_positions(self, values: Array) -> Array:
+        """The positions at which sliders show values, shape [num_positions]."""
+        q = np.zeros(len(values) + len(self._starts))
+        q[self.kept] = values
+        for start in self._starts:
+            q[start : start + 4] = RollPitchYaw(q[start : start + 3]).ToQuaternion().wxyz()
+        return q
 
 
 def _limits(plant: MultibodyPlant, lower: ArrayLike | None, upper: ArrayLike | None) -> tuple[Array, Array]:

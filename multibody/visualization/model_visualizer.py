@@ -16,15 +16,18 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.analysis import Simulator
 from merganser.framework import Context
 from merganser.framework.math import RigidTransform, RotationMatrix
-from merganser.geometry import Box, MeshcatCone, Rgba
+from merganser.geometry import Box, FrameId, MeshcatCone, Rgba, SceneGraph
 from merganser.geometry.visualizers import ConnectPlanarSceneGraphVisualizer, Meshcat, StartMeshcat
 from merganser.multibody.parsing import PackageMap, Parser
 from merganser.multibody.planning import RobotDiagram, RobotDiagramBuilder
+from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import FrameIndex
 from merganser.multibody.visualization.apply_visualization_config import ApplyVisualizationConfig
 from merganser.multibody.visualization.frame_triads import AddFrameTriadIllustration
 from merganser.multibody.visualization.joint_sliders import JointSliders, move_plant
+from merganser.multibody.visualization.model_size import size_of_model
 from merganser.multibody.visualization.params import VisualizationConfig
+from merganser.multibody.visualization.sky import show_sky
 
 if TYPE_CHECKING:
     from merganser.multibody.visualization.camera_preview import CameraPreview
@@ -37,6 +40,8 @@ _PERIOD = 1 / 32  # of looks at sliders and buttons [s]
 _STOP, _RELOAD = "Stop Running", "Reload Model Files"
 _SIGN = "/PARSE_ERROR"  # the path of what is shown instead of models that cannot be read
 _TRACKED = "?tracked_camera=on"  # at the end of the address of a page that tells where its camera is
+_TRIAD, _TRIAD_IN_MODELS = 0.3, 0.1  # longest axis of a triad [m], and in sizes of the model
+_TRIAD_RADIUS = 1 / 60  # of an axis, in its lengths
 _ORANGE = Rgba(1.0, 0.4, 0.0)
 _VISUAL = """
 <sdf version="1.12"><model name="{name}"><link name="body"><visual name="visual">
@@ -71,16 +76,17 @@ class ModelVisualizer:
         visualizer.AddModels("arm.urdf")
         visualizer.Run()
 
-    The page also has the geometries of contact, and ellipsoids of inertia, below 'proximity' and 'inertia' in its
-    scene, where they can be made visible; and a button that reads the files again. `python -m merganser view` does all
-    this from the command line.
+    The page also has the geometries of contact, ellipsoids of inertia, frames and contact forces, which boxes show and
+    hide; and a button that reads the files again. A floating base has sliders for roll, pitch, yaw, x, y and z.
+    `python -m merganser view` does all this from the command line.
 
     Args:
-        visualize_frames: whether all frames are shown, as triads.
-        triad_length: of their axes [m].
-        triad_radius: of their axes [m].
+        visualize_frames: whether all frames are shown at first, as triads; a box in the page shows and hides them.
+        triad_length: of their axes [m]; by default 0.3 m, but at most a tenth of the size of the model.
+        triad_radius: of their axes [m]; by default 1/60 of the length.
         triad_opacity: from 0 to 1.
-        publish_contacts: whether contact forces are shown.
+        publish_contacts: whether contact forces can be shown, by a box in the page: where sliders push bodies into each
+            other they say little.
         show_rgbd_sensor: whether the page has the picture of an RgbdSensor in its corner, which sees the perception
             geometries from where the camera of the page is; one page must be opened with `?tracked_camera=on` at the
             end of its address, as Run() does. Needs the extra `render`.
@@ -102,8 +108,8 @@ class ModelVisualizer:
         self,
         *,
         visualize_frames: bool = False,
-        triad_length: float = 0.3,
-        triad_radius: float = 0.005,
+        triad_length: float | None = None,
+        triad_radius: float | None = None,
         triad_opacity: float = 0.9,
         publish_contacts: bool = True,
         show_rgbd_sensor: bool = False,
@@ -120,7 +126,8 @@ class ModelVisualizer:
             MakeRenderEngineVtk(RenderEngineVtkParams())  # raises if it cannot be had
         if meshcat is not None and not isinstance(meshcat, Meshcat):
             raise TypeError(f"ModelVisualizer: meshcat must be a Meshcat; given {meshcat!r}.")
-        self._triads = (triad_length, triad_radius, triad_opacity) if visualize_frames else None
+        self._visualize_frames = visualize_frames
+        self._triads = triad_length, triad_radius, triad_opacity
         self._publish_contacts = publish_contacts
         self._show_rgbd_sensor = show_rgbd_sensor
         self._browser_new = browser_new
@@ -208,16 +215,14 @@ class ModelVisualizer:
         """Builds the diagram, and shows it."""
         builder = self._open_builder()
         plant, scene_graph = builder.plant(), builder.scene_graph()
-        if self._triads is not None:
-            length, radius, opacity = self._triads
-            for frame in (plant.get_frame(FrameIndex(index)) for index in range(1, plant.num_frames())):
-                AddFrameTriadIllustration(
-                    scene_graph=scene_graph, frame=frame, length=length, radius=radius, opacity=opacity
-                )
         plant.SetUseSampledOutputPorts(False)  # there are no steps
         plant.Finalize()
+        has_frames = self._visualize_frames or not self._pyplot  # which would show them whatever the page says
+        if has_frames:
+            _add_frames(plant, scene_graph, *self._triads)
         q = None if position is None or not np.size(position) else _checked_position(position, plant.num_positions())
         meshcat = self._clean_meshcat()
+        show_sky(builder.parser(), meshcat)
         config = VisualizationConfig(publish_contacts=publish_contacts, enable_alpha_sliders=True)
         ApplyVisualizationConfig(config, builder.builder(), plant=plant, scene_graph=scene_graph, meshcat=meshcat)
         preview = None
@@ -225,7 +230,7 @@ class ModelVisualizer:
             from merganser.multibody.visualization.camera_preview import CameraPreview  # takes 13 ms to import
 
             preview = CameraPreview(builder, meshcat, self._environment_map, self._no_lights)
-        sliders = builder.builder().AddNamedSystem("joint_sliders", JointSliders(meshcat, plant))
+        sliders = builder.builder().AddNamedSystem("joint_sliders", JointSliders(meshcat, plant, turns_by_rpy=True))
         if self._pyplot:
             ConnectPlanarSceneGraphVisualizer(builder.builder(), scene_graph)
         packages = PackageMap(builder.parser().package_map())
@@ -241,6 +246,11 @@ class ModelVisualizer:
             move_plant(plant, plant_context, q)
         simulator.Initialize()
         self._publish()
+        if has_frames:
+            meshcat.add_toggle("frames", "illustration", part="_frames", is_shown=self._visualize_frames)
+        if publish_contacts:
+            meshcat.add_toggle("contact forces", "contact_forces")
+            meshcat.SetProperty("contact_forces", "visible", False)
 
     def Run(self, position: ArrayLike | None = None, loop_once: bool = False) -> None:
         """Shows the models, and moves them with the sliders, until the button 'Stop Running' or Escape is pressed.
@@ -377,6 +387,25 @@ class ModelVisualizer:
 
     def _slider_values(self) -> dict[str, float]:
         return {name: self.meshcat().GetSliderValue(name) for name in self.meshcat().GetSliderNames()}
+
+
+def _add_frames(
+    plant: MultibodyPlant, scene_graph: SceneGraph, length: float | None, radius: float | None, opacity: float
+) -> None:
+    """Adds triads of all frames; None for a length that fits the model, and a radius that fits the length."""
+    context = plant.CreateDefaultContext()
+
+    def pose(frame_id: FrameId) -> RigidTransform:
+        body = plant.GetBodyFromFrameId(frame_id)
+        return RigidTransform() if body is None else plant.EvalBodyPoseInWorld(context, body)
+
+    if length is None:
+        length = min(_TRIAD, _TRIAD_IN_MODELS * size_of_model(scene_graph.model_inspector(), pose))
+    radius = _TRIAD_RADIUS * length if radius is None else radius
+    for frame in (plant.get_frame(FrameIndex(index)) for index in range(1, plant.num_frames())):
+        AddFrameTriadIllustration(
+            scene_graph=scene_graph, frame=frame, length=length, radius=radius, opacity=opacity
+        )
 
 
 def _arguments_of_parser(filename: str | os.PathLike[str] | None, url: str | None) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 from merganser.framework.core.records import settings
@@ -27,6 +28,8 @@ class ContactVisualizerParams:
         newtons_per_meter: force that an arrow of 1 m stands for [N/m].
         newton_meters_per_meter: moment that an arrow of 1 m stands for [N m/m].
         radius: of arrows [m].
+        longest: arrows are not longer, in sizes of the model; infinity, by default, for as long as forces say. Beyond
+            pydrake; `ApplyVisualizationConfig` has 0.5.
     """
 
     publish_period: float = 1 / 32.0
@@ -40,6 +43,7 @@ class ContactVisualizerParams:
     newtons_per_meter: float = 10.0
     newton_meters_per_meter: float = 3.0
     radius: float = 0.002
+    longest: float = math.inf
 
 
 @settings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 from typing import Any
@@ -140,3 +141,45 @@ def test_a_termination_is_told_after_an_interrupt_at_any_moment(plan: str, monke
         status = simulator.AdvanceTo(1.0)
         assert status.reason() is Reason.kReachedTerminationCondition, fatal
         assert simulator.get_context().get_time() == _END == first.times[-1] == second.times[-1], fatal
+
+
+@pytest.mark.parametrize("plan", ["never", "always"])
+def test_publish_events_count_though_an_interrupt_comes_as_they_are_heeded(
+    plan: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MERGANSER_PLAN", plan)
+    was_effective, strike = Simulator._was_effective, interrupting_once()
+
+    def heed(*arguments: Any) -> bool:
+        strike()
+        return was_effective(*arguments)
+
+    simulator, _, _ = simulation(KINDS[0], None)
+    simulator.AdvanceTo(1.0)
+    expected = simulator.get_num_publishes()
+    simulator, first, _ = simulation(KINDS[0], None)
+    simulator.AdvanceTo(0.24)
+    monkeypatch.setattr(Simulator, "_was_effective", heed)
+    with pytest.raises(KeyboardInterrupt):
+        simulator.AdvanceTo(1.0)
+    assert simulator.AdvanceTo(1.0).system() is first
+    assert simulator.get_num_publishes() == expected > 0
+
+
+@pytest.mark.parametrize("plan", ["never", "always"])
+def test_an_advance_interrupted_as_it_publishes_at_its_end_only_makes_up_for_that(
+    plan: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MERGANSER_PLAN", plan)
+    counts = []
+    for hook in (interrupting_once(), lambda: None):
+        simulator, _, second = simulation(("discrete update", "publish"), hook, lambda *_: EventStatus.Succeeded())
+        with contextlib.suppress(KeyboardInterrupt):
+            simulator.AdvanceTo(_END)
+        if simulator._due.owed:
+            simulator.AdvanceTo(_END)
+        assert second.times[-1] == _END
+        counts.append([simulator.get_num_steps_taken(), simulator.get_num_discrete_updates(), second.times.copy()])
+        simulator.AdvanceTo(0.4)
+        counts[-1] += [simulator.get_num_steps_taken(), simulator.get_num_discrete_updates(), second.times]
+    assert counts[0] == counts[1]

@@ -11,13 +11,15 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 
 from merganser.analysis import MonteCarloSimulation, RandomSimulation, Simulator
-from merganser.framework import LeafSystem, RandomGenerator
+from merganser.framework import DiagramBuilder, LeafSystem, RandomGenerator
+from merganser.framework.primitives import ConstantVectorSource, Integrator
 
 
 class Decay(LeafSystem):
@@ -326,3 +328,53 @@ def test_a_file_of_another_study_is_refused(tmp_path: Any) -> None:
         MonteCarloSimulation(make, final_state, 0.7, 2, RandomGenerator(5), file=file)
     assert file.read_text() == text
     assert generator() == RandomGenerator(6)()
+
+
+class RandomStart(Integrator):
+    """An integrator that starts anywhere."""
+
+    def SetRandomState(self, context: Any, state: Any, generator: RandomGenerator) -> None:
+        state.get_mutable_continuous_state().get_mutable_vector().SetFromVector([generator() / 2.0**32])
+
+
+def integrator_set_to(value: float | None, system: Any = Integrator) -> Any:
+    def make(generator: RandomGenerator) -> Simulator:
+        builder = DiagramBuilder()
+        integrator = builder.AddNamedSystem("sum", system(1))
+        source = builder.AddSystem(ConstantVectorSource([1.0]))
+        builder.Connect(source.get_output_port(), integrator.get_input_port())
+        simulator = Simulator(builder.Build())
+        if value is not None:
+            integrator.set_integral_value(integrator.GetMyContextFromRoot(simulator.get_mutable_context()), [value])
+        return simulator
+
+    return make
+
+
+def end_state(system: Any, context: Any) -> float:
+    return float(context.get_continuous_state_vector()[0])
+
+
+def test_a_state_that_is_set_and_overwritten_is_told_once() -> None:
+    with pytest.warns(RuntimeWarning, match="state of '::Diagram::sum'.*initialization event") as told:
+        results = MonteCarloSimulation(integrator_set_to(5.0), end_state, 1.0, 4)
+    assert len(told) == 1
+    assert [result.output for result in results] == [1.0] * 4
+
+
+def test_parameters_that_are_overwritten_are_told() -> None:
+    def make(generator: RandomGenerator) -> Simulator:
+        simulator: Simulator = integrator_set_to(None)(generator)
+        simulator.get_mutable_context().get_mutable_numeric_parameter(0).SetFromVector([7.0])
+        return simulator
+
+    with pytest.warns(RuntimeWarning, match="parameters of '::Diagram::ConstantVectorSource'"):
+        RandomSimulation(make, end_state, 1.0, RandomGenerator(1))
+
+
+def test_nothing_is_told_where_nothing_is_lost() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        RandomSimulation(integrator_set_to(None), end_state, 1.0, RandomGenerator(1))
+        RandomSimulation(integrator_set_to(None, RandomStart), end_state, 1.0, RandomGenerator(1))
+        RandomSimulation(integrator_set_to(0.0), end_state, 1.0, RandomGenerator(1))

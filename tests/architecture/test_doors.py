@@ -53,6 +53,10 @@ BATCHES = Door("analysis.batch:_evaluate_all", "as many rows everywhere, of the 
 STEPS = Door("analysis.integrators.base:IntegratorBase.reset_context", "the context is one of the system")
 OBSERVERS = Door("analysis.estimators.observer:checked_covariance", "sizes, symmetric, positive definite, finite")
 GENERATORS = Door("framework.core.random_values:GeneratorBox.set_value", "a RandomGenerator, whose words are copied")
+PROGRAMS = Door(
+    "framework.optimization.interior_point.problem:NonlinearProblem.__post_init__",
+    "sizes; bounds are numbers in order; places of derivatives are inside",
+)
 BLOCKS = Door("framework.primitives._arguments:checked_vector", "sizes, finite")
 
 # By module, and by the names of functions in it; modules that stand for all their functions have none.
@@ -71,6 +75,7 @@ DOORS: dict[str, dict[str, tuple[Door, ...]] | tuple[Door, ...]] = {
     "framework.core.random_values": (GENERATORS,),
     "framework.native": (BLOCKS, VECTORS, PORTS, PLANS),
     "framework._root.examples": (VECTORS, PORTS, PLANS),
+    "framework.optimization.interior_point": (PROGRAMS,),
     "framework.primitives": (BLOCKS, VECTORS, PORTS, PLANS),
     "geometry.hydroelastic": (POSES, HYDROELASTIC),
     "geometry.pose_kernels": (FRAMES,),
@@ -78,6 +83,7 @@ DOORS: dict[str, dict[str, tuple[Door, ...]] | tuple[Door, ...]] = {
     "multibody.contact": (STATE, VECTORS, POSES, SHAPES, ACTUATION, PLANS),
     "multibody.manipulation": (VECTORS, PORTS, PLANS),
     "multibody.kernels.lanes": (STATE, VECTORS, FORCES, ACTUATION),
+    "multibody.kernels.elements": (STATE, ELEMENTS),  # compiled for fluids and force elements of users
     "multibody.kernels.constraints": (STATE, ELEMENTS),  # compiled for tendons and constraints of users
     "multibody.kernels.mobilizers": (STATE, ELEMENTS),  # compiled for joints of users
     "multibody.kernels": {
@@ -105,6 +111,7 @@ DOORS: dict[str, dict[str, tuple[Door, ...]] | tuple[Door, ...]] = {
         "calc_jacobian": (STATE, ELEMENTS, POINTS),
         "calc_jacobian_derivatives": (STATE, ELEMENTS, POINTS),
         "calc_kinematics": (STATE, CACHES),
+        "calc_kinematics_of_step": (STATE,),
         "calc_constrained_forward_dynamics": (STATE, FORCES, ACTUATION),
         "calc_constrained_state_derivatives": (STATE, VECTORS, ACTUATION),
         "calc_constraint_rows": (STATE,),
@@ -135,10 +142,10 @@ DOORS: dict[str, dict[str, tuple[Door, ...]] | tuple[Door, ...]] = {
         "copy_pose": (STATE,),
         "is_finite": (POINTS,),
         "put_desired_state": (PORTS, ACTUATION),
-        "put_efforts": (PORTS, ACTUATION),
-        "spread_forces": (PORTS, ACTUATION),
+        "store_efforts": (PORTS, ACTUATION),
+        "apply_actuation": (PORTS, ACTUATION),
         "subtract_checked": (PORTS,),
-        "take_input": (PORTS, ACTUATION),
+        "copy_actuation_input": (PORTS, ACTUATION),
         "write_checked": (STATE,),
         "gather": (PORTS,),
         "plant_controller": (PORTS, ACTUATION),

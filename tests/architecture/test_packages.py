@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 import subprocess
 import sys
 import tomllib
@@ -29,6 +30,7 @@ _BELOW: dict[str, set[str]] = {
     "schema": {"core", "math", "symbolic"},
     "yaml": {"core"},
     "trajectories": {"core", "math", "symbolic", "native"},
+    "optimization": {"core", "math", "autodiff", "symbolic", "native"},
     "primitives": {"core", "math", "autodiff", "symbolic", "native", "trajectories"},
     "lcm": {"core", "primitives"},
 }
@@ -58,7 +60,7 @@ def test_every_package_folder_is_listed_for_the_wheel():
         for init in (ROOT / package).rglob("__init__.py")
     }
     wanted = {".".join(("merganser", *f.parts)).replace("merganser.framework._root", "merganser") for f in folders}
-    assert listed == wanted
+    assert listed == wanted | {"merganser.models"}
 
 
 def test_every_folder_with_modules_is_a_package():
@@ -171,6 +173,25 @@ def test_every_package_has_a_readme():
     assert [package for package in PACKAGES if not (ROOT / package / "README.md").exists()] == []
 
 
+READMES = sorted(path for package in ("geometry", "multibody") for path in (ROOT / package).rglob("README.md"))
+
+
+@pytest.mark.parametrize("readme", READMES, ids=lambda path: str(path.parent.relative_to(ROOT)))
+def test_a_readme_names_every_file_of_its_folder(readme):
+    named = set(re.findall(r"`([\w./]+)`", readme.read_text()))
+    here = readme.parent
+    files = [path.name for path in sorted(here.glob("*.py")) if path.name != "__init__.py"]
+    folders = [path.parent.name + "/" for path in sorted(here.glob("*/__init__.py"))]
+    untold = [folder for folder in folders if not (here / folder / "README.md").exists()]
+    assert [name for name in files + untold if name not in named] == []
+
+
+def test_the_readme_of_parsing_names_every_file_of_mjcf():
+    named = (ROOT / "multibody/parsing/README.md").read_text()
+    files = (ROOT / "multibody/parsing/mjcf").glob("*.py")
+    assert [path.name for path in files if path.name != "__init__.py" and f"`{path.name}`" not in named] == []
+
+
 @pytest.mark.parametrize(
     ("module", "forbidden"),
     [
@@ -178,13 +199,15 @@ def test_every_package_has_a_readme():
         ("merganser.framework", {"numba", "scipy", "matplotlib", "lxml"}),
         ("merganser.analysis", {"numba", "scipy", "matplotlib", "lxml"}),
         ("merganser.geometry", {"numba", "scipy", "matplotlib", "trimesh", "merganser.geometry.visualizers"}),
+        ("merganser.framework.optimization", {"numba", "scipy", "sympy", "clarabel", "matplotlib"}),
         ("merganser.multibody.plant", {"merganser.framework.lcm"}),
         ("merganser.geometry.visualizers", {"merganser.framework.lcm"}),
         ("merganser.framework.lcm", {"lcm", "numba", "scipy", "merganser.framework.lcm.messages.viewers"}),
         ("merganser.geometry.visualizers", {"numba", "scipy", "trimesh", "tornado", "umsgpack", "asyncio", "zipfile"}),
         ("merganser.multibody.plant", {"numba", "llvmlite", "scipy", "matplotlib", "networkx", "sympy", "lxml"}),
         ("merganser.all", {"numba", "llvmlite", "scipy", "matplotlib", "networkx", "sympy", "rich", "trimesh"}),
-        ("merganser.all", {"tornado", "umsgpack", "merganser.multibody.visualization"}),
+        ("merganser.all", {"tornado", "merganser.multibody.visualization", "merganser.framework.optimization"}),
+        ("merganser.framework.optimization", {"sympy", "clarabel", "scipy.optimize", "merganser.multibody"}),
         ("merganser.multibody.visualization", {"numba", "scipy", "matplotlib", "tornado", "webbrowser"}),
     ],
 )
@@ -192,6 +215,30 @@ def test_import_is_light(module, forbidden):
     code = f"import sys, {module}; print(*sorted(sys.modules))"
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert forbidden & set(output.split()) == set()
+
+
+def test_packages_are_loaded_when_they_are_first_used():
+    code = """
+import sys
+import merganser
+assert "numpy" not in sys.modules and merganser.__version__
+assert merganser.framework.primitives.Gain and merganser.multibody.plant.MultibodyPlant
+assert merganser.analysis.controllers and merganser.geometry.SceneGraph
+for package in (merganser, merganser.framework, merganser.analysis, merganser.multibody):
+    try:
+        package.misspelt
+    except AttributeError as error:
+        assert "misspelt" in str(error) and package.__name__ in str(error)
+    else:
+        raise AssertionError(package)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_models_of_examples_come_with_the_package():
+    code = "import merganser.models as m, os; print(*sorted(os.listdir(m.__path__[0])))"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd="/").stdout
+    assert {"arm7.urdf", "cart_pole.sdf", "gripper.xml"} <= set(output.split())
 
 
 def test_derivatives_do_not_load_symbols():
@@ -220,9 +267,11 @@ def test_names_of_symbolic_are_loaded_when_they_are_asked_for():
     code = """
 import sys
 import merganser.all as everything
-from merganser.framework import math, symbolic
+from merganser.framework import math, optimization, symbolic
 assert set(symbolic.__all__) - set(math.__all__) == set(everything._SYMBOLIC)
-from merganser.multibody import visualization
+from merganser.multibody import inverse_kinematics, visualization
+assert set(everything._OPTIMIZATION) == set(optimization.__all__)
+assert set(everything._POSTURES) == set(inverse_kinematics.__all__)
 assert set(everything._VISUALIZATION) <= set(visualization.__all__) <= set(everything.__all__)
 from merganser.all import Expression, sin
 assert Expression is symbolic.Expression and sin is math.sin

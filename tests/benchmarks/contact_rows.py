@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import grasp_rows
 import numpy as np
+import standing_rows
 from libraries import Call, Library, Row
 from numpy.typing import NDArray
 
@@ -47,6 +48,8 @@ def scenes() -> list[Scene]:
     return [
         Scene("stack of 10 boxes", False, 0.1, tower),
         Scene("clutter of 27 boxes", False, 0.1, clutter),
+        Scene("10 spheres in a bin", True, 0.04, spheres[:10]),
+        Scene("30 spheres in a bin", True, 0.04, spheres[:30]),
         Scene("100 spheres in a bin", True, 0.04, spheres),
     ]
 
@@ -138,3 +141,4 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
         beside: Callable[[], Call] = functools.partial(mujoco_steps, scene)
         yield Row(f"{scene.name}, 50 steps, MuJoCo beside", our_call, beside, 1)
     yield from grasp_rows.rows(ours, theirs)
+    yield from standing_rows.rows(ours, theirs)

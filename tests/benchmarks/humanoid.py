@@ -1,4 +1,4 @@
-"""A humanoid of 30 revolute joints on a floating pelvis (36 degrees of freedom), as the text of a URDF file."""
+"""Humanoids on a floating pelvis, as URDF text: of 36 degrees of freedom, 22 without arms, 62 with hands."""
 
 from __future__ import annotations
 
@@ -56,6 +56,17 @@ def _arm(side: str, y: float) -> list[Link]:
     return _limb(side, "waist_pitch", parts)
 
 
+def _hand(side: str) -> list[Link]:
+    """A thumb of four joints and three fingers of three."""
+    links = []
+    for finger, x in (("thumb", -0.04), ("index", 0.0), ("middle", 0.02), ("ring", 0.04)):
+        parts: list[_Part] = [(f"{finger}_0", _ROLL, (x, 0.0, -0.16), 0.03, 0.015, 0.02)]
+        for i in range(1, 4 if finger == "thumb" else 3):
+            parts.append((f"{finger}_{i}", _PITCH, (0.0, 0.0, -0.03), 0.03, 0.015, 0.02))
+        links += _limb(side, f"{side}_wrist_roll", parts)
+    return links
+
+
 def _leg(side: str, y: float) -> list[Link]:
     parts = [
         ("hip_yaw", _YAW, (0.0, 0.1 * y, -0.05), 0.05, 0.1, 2.0),
@@ -85,11 +96,18 @@ def _inertial(length: float, width: float, mass: float) -> str:
     )
 
 
-def humanoid_urdf() -> str:
-    """The text of the URDF file: a pelvis, a trunk with a head, two arms of seven joints and two legs of six."""
+def humanoid_urdf(*, has_arms: bool = True, has_hands: bool = False) -> str:
+    """The text of the URDF file: a pelvis, a trunk with a head, two legs of six joints.
+
+    Args:
+        has_arms: whether there are two arms, of seven joints.
+        has_hands: whether there are hands on them, of thirteen joints.
+    """
     links = _trunk()
     for side, y in (("left", 1.0), ("right", -1.0)):
-        links += _arm(side, y) + _leg(side, y)
+        links += _arm(side, y) if has_arms else []
+        links += _hand(side) if has_hands else []
+        links += _leg(side, y)
     lines = ['<robot name="humanoid">', f'<link name="pelvis">{_inertial(0.15, 0.25, 11.0)}</link>']
     for link in links:
         x, y, z = link.origin

@@ -148,13 +148,13 @@ class Scene:
         context = self.plant.GetMyMutableContextFromRoot(simulator.get_mutable_context())
         start(self.plant, context)
         simulator.AdvanceTo(time)
-        kept = simulator.get_context().Clone()
+        kept, end = simulator.get_context().Clone(), round(time + SPAN, 9)  # else one step more or less than pydrake's
 
         def advance(_alive: Any = self) -> Any:
             root = simulator.get_mutable_context()
             root.SetTimeStateAndParametersFrom(kept)
             simulator.Initialize()
-            simulator.AdvanceTo(time + SPAN)
+            simulator.AdvanceTo(end)
             port = self.plant.get_contact_results_output_port()
             results = port.Eval(self.plant.GetMyContextFromRoot(root))
             surfaces = [

@@ -8,25 +8,26 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.math import RigidTransform
-from merganser.geometry import Box, Cylinder, Sphere
+from merganser.geometry import Box, Cylinder, HalfSpace, Sphere
 from merganser.multibody.tree import JointActuatorIndex, JointIndex
 
 __all__ = ["mujoco_text"]
 
 
 def mujoco_text(plant: Any, scene_graph: Any, friction: float) -> str:
-    """MJCF of a finalized plant of welds, revolute, prismatic and floating joints.
+    """MJCF of a finalized plant of welds, revolute, prismatic and floating joints; half spaces are planes of the world.
 
     Limits of joints and efforts are left out; MuJoCo's own contact model gets one friction coefficient.
 
     Raises:
         KeyError: a joint is of another type.
-        TypeError: a collision geometry is no box, cylinder or sphere.
+        TypeError: a collision geometry is no box, cylinder, sphere or half space.
     """
     joints = [plant.get_joint(JointIndex(i)) for i in range(plant.num_joints())]
     children: dict[int, list[Any]] = {}
     for joint in joints:
         children.setdefault(int(joint.parent_body().index()), []).append(joint)
+    ground = "".join(_geometries(plant, scene_graph, plant.world_body(), friction))
     bodies = "".join(_body(plant, scene_graph, joint, children, friction) for joint in children[0])
     actuators = [plant.get_joint_actuator(JointActuatorIndex(i)) for i in range(plant.num_actuators())]
     drives = "".join(_drive(actuator) for actuator in actuators)
@@ -34,7 +35,7 @@ def mujoco_text(plant: Any, scene_graph: Any, friction: float) -> str:
     neighbors = [(joint.parent_body(), joint.child_body()) for joint in joints if int(joint.parent_body().index())]
     apart = "".join(f'<exclude body1="{a.scoped_name()}" body2="{b.scoped_name()}"/>' for a, b in neighbors)
     option = f'<option timestep="{plant.time_step()}" integrator="implicitfast"/>'
-    world = f"<worldbody>{bodies}</worldbody><contact>{apart}</contact>"
+    world = f"<worldbody>{ground}{bodies}</worldbody><contact>{apart}</contact>"
     return f"<mujoco>{option}{world}<actuator>{drives}</actuator></mujoco>"
 
 
@@ -53,12 +54,18 @@ def _body(plant: Any, scene_graph: Any, joint: Any, children: dict[int, list[Any
     X_PF = joint.frame_on_parent().GetFixedPoseInBodyFrame()
     X_PB = (X_PF @ joint.X_FM() if joint.type_name() == "weld" else X_PF) @ X_BM.inverse()
     parts = [_joint(joint, X_BM), _inertial(body.default_spatial_inertia())]
-    inspector = scene_graph.model_inspector()
-    for id in plant.GetCollisionGeometriesForBody(body):
-        shape = _shape(inspector.GetShape(id))
-        parts.append(f'<geom {shape} {_pose(inspector.GetPoseInFrame(id))} friction="{friction} 0 0"/>')
+    parts += _geometries(plant, scene_graph, body, friction)
     parts += [_body(plant, scene_graph, other, children, friction) for other in children.get(int(body.index()), [])]
     return f'<body name="{body.scoped_name()}" {_pose(X_PB)}>{"".join(parts)}</body>'
+
+
+def _geometries(plant: Any, scene_graph: Any, body: Any, friction: float) -> list[str]:
+    """The collision geometries of a body."""
+    inspector = scene_graph.model_inspector()
+    return [
+        f'<geom {_shape(inspector.GetShape(id))} {_pose(inspector.GetPoseInFrame(id))} friction="{friction} 0 0"/>'
+        for id in plant.GetCollisionGeometriesForBody(body)
+    ]
 
 
 def _joint(joint: Any, X_BM: RigidTransform) -> str:
@@ -95,7 +102,9 @@ def _shape(shape: Any) -> str:
         return f'type="cylinder" size="{shape.radius()} {0.5 * shape.length()}"'
     if isinstance(shape, Sphere):
         return f'type="sphere" size="{shape.radius()}"'
-    raise TypeError(f"mujoco_text() knows boxes, cylinders and spheres; given {shape!r}.")
+    if isinstance(shape, HalfSpace):
+        return 'type="plane" size="2 2 1"'
+    raise TypeError(f"mujoco_text() knows boxes, cylinders, spheres and half spaces; given {shape!r}.")
 
 
 def _drive(actuator: Any) -> str:

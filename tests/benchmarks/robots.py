@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -37,12 +38,17 @@ def available_robots() -> tuple[Robot, ...]:
     return tuple(_robots())
 
 
+def _without_friction(urdf: str) -> str:
+    """Without the dry friction of joints, of which pydrake knows nothing."""
+    return re.sub(r'friction="[^"]*"', "", urdf)
+
+
 def _robots() -> Iterator[Robot]:
     iiwa = MODELS / "iiwa_description" / "urdf" / "iiwa14_no_collision.urdf"
     allegro = MODELS / "allegro_hand_description" / "urdf" / "allegro_hand_description_right.urdf"
     if iiwa.exists() and allegro.exists():
         yield Robot("iiwa14", iiwa.read_text(), "base", "iiwa_link_7", 7, 7)
-        yield Robot("Allegro hand", allegro.read_text(), "hand_root", "link_15_tip", 16, 16)
+        yield Robot("Allegro hand", _without_friction(allegro.read_text()), "hand_root", "link_15_tip", 16, 16)
     else:
         print(f"no model files at {MODELS}: the rows of iiwa14 and Allegro hand are left out")
     yield Robot("humanoid", humanoid_urdf(), "", "left_wrist_roll", 37, 36)

@@ -6,9 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from merganser.cli import main
+from merganser.multibody.parsing import Parser
+from merganser.multibody.plant import MultibodyPlant
+from merganser.simulate_command import _plot_positions, _position_names
 
 MODELS = Path(__file__).resolve().parents[2] / "examples" / "models"
 
@@ -35,11 +39,12 @@ def test_info_tells_what_acts_and_what_was_left_out(tmp_path, capsys, caplog):
         assert line in output
     model = tmp_path / "m.xml"
     swing = '<body name="a"><joint stiffness="3"/><geom size="1"/></body>'
-    model.write_text(f'<mujoco model="m">\n<worldbody>\n<camera/>{swing}</worldbody></mujoco>')
+    skin = "<deformable><skin/></deformable>"
+    model.write_text(f'<mujoco model="m">\n\n{skin}<worldbody>{swing}</worldbody></mujoco>')
     assert main(["info", str(model)]) == 0
     output = capsys.readouterr().out
     assert "force elements: 1 RevoluteSpring" in output
-    assert "approximated or left out:" in output and "line 3: <camera> is not read" in output
+    assert "approximated or left out:" in output and "line 3: <skin> in <deformable> is left out" in output
     assert not caplog.records
 
 
@@ -75,6 +80,15 @@ def test_undamped_model_keeps_its_energy(capsys):
     assert before == pytest.approx(after, rel=1e-4)
 
 
+def test_time_step_is_that_of_an_mjcf_file_unless_the_user_gives_one(tmp_path, capsys):
+    model = tmp_path / "m.xml"
+    swing = '<body><joint/><geom size="1" pos="1 0 0"/></body>'
+    model.write_text(f'<mujoco><option timestep="0.004"/><worldbody>{swing}</worldbody></mujoco>')
+    for given, expected in (([], "0.004"), (["--time-step", "0.01"], "0.01")):
+        assert main(["simulate", str(model), "--duration", "0.02", *given]) == 0
+        assert f"steps of {expected} s" in capsys.readouterr().out
+
+
 def test_plot_is_saved(tmp_path, capsys):
     picture = tmp_path / "swing.png"
     arguments = [
@@ -87,6 +101,52 @@ def test_plot_is_saved(tmp_path, capsys):
     ]
     assert main(arguments) == 0
     assert picture.stat().st_size > 10_000
+
+
+def test_a_page_plays_the_simulation_back_from_where_it_starts(tmp_path, capsys):
+    pytest.importorskip("umsgpack", reason="extra `view`")
+    page = tmp_path / "swing.html"
+    arguments = ["simulate", str(MODELS / "double_pendulum.urdf"), "--duration", "0.2", "--html", str(page)]
+    assert main(arguments) == 0
+    assert f"page: {page}" in capsys.readouterr().out
+    assert "unpack(" in page.read_text(encoding="utf-8")
+
+
+def test_a_plot_names_joints_and_of_many_lines_those_that_move_most():
+    from matplotlib.figure import Figure
+
+    times, moves = np.linspace(0.0, 1.0, 5), np.arange(40.0)[::-1]
+    axes = Figure().subplots()
+    _plot_positions(axes, times, np.outer(moves, times), [f"joint_{i}" for i in range(40)])
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert labels == [*(f"joint_{i}" for i in range(12)), "28 others, which move less"]
+    plant = MultibodyPlant(0.0)
+    Parser(plant).AddModels(str(MODELS / "double_pendulum.urdf"))
+    Parser(plant).AddModels(str(MODELS / "free_box.sdf"))
+    plant.Finalize()
+    names = _position_names(plant)
+    assert {"shoulder", "elbow", "box_x"} <= set(names) and len(set(names)) == plant.num_positions()
+
+
+def test_a_live_simulation_is_controlled_from_the_page(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("umsgpack", reason="extra `view`")
+    from merganser.geometry import Meshcat
+
+    shown = []
+
+    def start() -> Meshcat:
+        shown.append(Meshcat(port=0))
+        return shown[0]
+
+    monkeypatch.setattr("merganser.geometry.visualizers.StartMeshcat", start)
+    arguments = ["simulate", str(MODELS / "cart_pole.sdf"), "--view", "--duration", "0.2"]
+    assert main(arguments) == 0
+    (meshcat,) = shown
+    assert meshcat.HasPath("/drake/illustration") and len(meshcat.GetSliderNames()) == 1
+    assert meshcat._GetPackedProperty("/drake/contact_forces", "visible")  # set, to false, and kept at the start
+    assert b"contact forces" in meshcat._packed_at("/drake/contact_forces", "toggle ")  # with a box to show them
+    assert main([*arguments, "--html", "out.html"]) == 1
+    assert "leave out --plot and --html" in capsys.readouterr().err
 
 
 def test_base_can_be_fixed(tmp_path, capsys):

@@ -183,9 +183,7 @@ UNKNOWN = {
         (lambda s: s.inspector.BelongsToSource(s.link, UNKNOWN[SourceId]), "There is no source with id"),
     ],
 )
-def test_wrong_ids_are_refused_and_change_nothing(
-    scene: Scene, act: Callable[[Scene], object], message: str
-) -> None:
+def test_wrong_ids_are_refused_and_change_nothing(scene: Scene, act: Callable[[Scene], object], message: str) -> None:
     version = GeometryVersion(scene.inspector.geometry_version())
     with pytest.raises(RuntimeError, match=message):
         act(scene)

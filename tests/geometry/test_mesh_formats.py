@@ -115,11 +115,12 @@ def test_files_of_other_kinds_are_not_opened_for_a_mesh(box, tmp_path, monkeypat
     box.export(path)
     (buffer, *_) = sorted(path.parent.glob("*.bin"))
     path.write_text(path.read_text().replace(buffer.name, name))
-    opened: list[str] = []
-    monkeypatch.setattr(MeshSource, "supporting_file", lambda self, name: opened.append(name) or b"")
+    opened: list[Path] = []
+    read_bytes = Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda self: opened.append(self.resolve()) or read_bytes(self))
     with pytest.raises(RuntimeError, match=r"box\.gltf' could not be read"):
         read_surface_mesh(MeshSource(path))
-    assert name not in opened
+    assert set(opened) == {path.resolve()}
 
 
 # ---------------------------------------------------------------------- damaged files

@@ -58,9 +58,7 @@ def test_update_keeps_the_type_or_adds() -> None:
     properties = ProximityProperties()
     properties.UpdateProperty("g", "a", 1.0)
     properties.UpdateProperty("g", "a", 2.0)
-    with pytest.raises(
-        RuntimeError, match=r"\('g', 'a'\) is of type float; it cannot take a value of type str"
-    ):
+    with pytest.raises(RuntimeError, match=r"\('g', 'a'\) is of type float; it cannot take a value of type str"):
         properties.UpdateProperty("g", "a", "two")
     assert properties.GetProperty("g", "a") == 2.0
 

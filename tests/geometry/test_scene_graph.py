@@ -21,7 +21,7 @@ from merganser.geometry import (
     SceneGraph,
     Sphere,
 )
-from merganser.geometry.pose_layout import PoseRoom
+from merganser.geometry.pose_layout import PoseBuffers
 
 
 def random_pose(rng: np.random.Generator) -> RigidTransform:
@@ -67,14 +67,14 @@ def arm() -> Arm:
 def pose_computations(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Grows by one element with every computation of world poses."""
     calls: list[int] = []
-    original = PoseRoom.__init__
+    original = PoseBuffers.__init__
 
-    def counting(self: PoseRoom, layout: Any) -> None:
+    def counting(self: PoseBuffers, layout: Any) -> None:
         original(self, layout)
         update = self.update
         self.update = lambda: (calls.append(len(self.poses.X_WF)), update())
 
-    monkeypatch.setattr(PoseRoom, "__init__", counting)
+    monkeypatch.setattr(PoseBuffers, "__init__", counting)
     return calls
 
 
@@ -205,9 +205,7 @@ def test_unconnected_pose_port_names_port_and_system_once_poses_are_needed() -> 
     _, context = in_a_diagram(graph)
     query = graph.get_query_output_port().Eval(context)
     assert query.inspector().GetName(link) == "link"
-    with pytest.raises(
-        RuntimeError, match=r"'arm_pose' \(index 0\) of system '::robot::scene' is not connected"
-    ):
+    with pytest.raises(RuntimeError, match=r"'arm_pose' \(index 0\) of system '::robot::scene' is not connected"):
         query.GetPoseInWorld(link)
 
 
@@ -235,9 +233,7 @@ def test_pose_that_is_not_finite_names_port_and_frame(arm: Arm) -> None:
     vector = FramePoseVector()
     vector.set_poses([arm.link], np.full((1, 4, 4), math.nan))
     arm.graph.get_source_pose_port(arm.source).FixValue(arm.context, vector)
-    with pytest.raises(
-        RuntimeError, match=r"Input port 'arm_pose'.*poses of frames \['link'\] are not finite"
-    ):
+    with pytest.raises(RuntimeError, match=r"Input port 'arm_pose'.*poses of frames \['link'\] are not finite"):
         arm.query().GetPoseInWorld(arm.link)
 
 

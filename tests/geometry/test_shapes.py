@@ -61,23 +61,17 @@ def test_measures_may_come_one_by_one_or_as_a_vector(shape: type, size: int) -> 
 
 @pytest.mark.parametrize(("shape", "size"), PRIMITIVES)
 @pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf])
-def test_measure_that_is_not_positive_and_finite_is_refused_by_name(
-    shape: type, size: int, bad: float
-) -> None:
+def test_measure_that_is_not_positive_and_finite_is_refused_by_name(shape: type, size: int, bad: float) -> None:
     for i in range(size):
         measures = [1.0] * size
         measures[i] = bad
         name = list(shape([1.0] * size)._arguments())[i]
-        with pytest.raises(
-            RuntimeError, match=f"The {name} of a {shape.__name__} must be finite and positive"
-        ):
+        with pytest.raises(RuntimeError, match=f"The {name} of a {shape.__name__} must be finite and positive"):
             shape(*measures)
 
 
 def test_vector_of_wrong_size_names_the_expected_measures() -> None:
-    with pytest.raises(
-        ValueError, match=r"Box takes a vector of 3 elements \(width, depth, height\).* has 2"
-    ):
+    with pytest.raises(ValueError, match=r"Box takes a vector of 3 elements \(width, depth, height\).* has 2"):
         Box([1.0, 2.0])
 
 
@@ -112,9 +106,7 @@ def test_half_space_pose_has_its_normal_along_z_and_passes_through_the_point() -
     for normal, p_FB in zip(rng.normal(size=(10, 3)), rng.normal(size=(10, 3))):
         X_FH = HalfSpace.MakePose(Hz_dir_F=normal, p_FB=p_FB)
         assert isinstance(X_FH, RigidTransform)
-        np.testing.assert_allclose(
-            X_FH.rotation().matrix()[:, 2], normal / np.linalg.norm(normal), atol=1e-15
-        )
+        np.testing.assert_allclose(X_FH.rotation().matrix()[:, 2], normal / np.linalg.norm(normal), atol=1e-15)
         p_HB = X_FH.inverse() @ p_FB
         assert abs(p_HB[2]) < 1e-14  # B lies on the surface
         assert np.linalg.norm(np.cross(X_FH.translation(), normal)) < 1e-13  # Ho is nearest to Fo

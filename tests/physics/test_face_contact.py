@@ -11,6 +11,8 @@ import pytest
 from contact_scenes import APPROXIMATIONS, Scene, add_ground, contact_library, free_state, material
 from numpy.typing import NDArray
 
+from merganser.framework.autodiff import ExtractGradient, InitializeAutoDiff
+
 Array = NDArray[np.float64]
 LIB = contact_library("ours")
 G, MASS = 9.81, 2.0
@@ -124,6 +126,42 @@ def test_a_single_contact_point_is_in_the_middle_of_the_face(approximation: str)
     assert abs(info.contact_force()[2]) == pytest.approx(MASS * G, rel=1e-3)
     np.testing.assert_allclose(info.contact_point(), [0.03, 0.04, -0.5 * DEPTH], atol=1e-12)
     assert info.point_pair().depth == pytest.approx(DEPTH)
+
+
+@pytest.mark.parametrize("depth", [0.0, 1e-17, 1e-15, -1e-15, 1e-12])
+@pytest.mark.parametrize("name", STANDING)
+def test_a_body_with_a_single_contact_point_that_exactly_touches_does_not_tip(name: str, depth: float) -> None:
+    """The limit of the centre of pressure: the middle of the face or line that touches."""
+    shape, quaternion, height, _ = STANDING[name]
+    for approximation in APPROXIMATIONS:
+        scene = make_scene(shape, 1e-3, approximation, is_single=True)
+        start = free_state([0.03, 0.04, height - depth])
+        start[:4] = quaternion
+        scene.run(1, start)
+        (info,) = scene.contacts()
+        np.testing.assert_allclose(info.contact_point()[:2], [0.03, 0.04], atol=1e-12)
+        np.testing.assert_allclose(scene.state[7:10], 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["box", "upright cylinder", "lying cylinder", "lying capsule"])
+def test_derivatives_of_a_single_contact_point_that_exactly_touches_are_finite_and_move_with_the_body(
+    name: str,
+) -> None:
+    """A body that is pushed along the ground takes its contact point along."""
+    shape, quaternion, height, _ = STANDING[name]
+    scene = make_scene(shape, 1e-3, "kLagged", is_single=True)
+    start = free_state([0.03, 0.04, height])
+    start[:4] = quaternion
+    diagram = scene.simulator.get_system().ToAutoDiffXd()
+    plant = diagram.GetSubsystemByName(scene.plant.get_name())
+    root = diagram.CreateDefaultContext()
+    context = plant.GetMyContextFromRoot(root)
+    along = np.zeros((len(start), 2))
+    along[4:6] = np.eye(2)  # x and y of the body
+    plant.SetPositionsAndVelocities(context, InitializeAutoDiff(start, along).ravel())
+    diagram.ExecuteForcedEvents(root)
+    x_next = ExtractGradient(plant.GetPositionsAndVelocities(context))
+    np.testing.assert_allclose(x_next, along, atol=1e-9)
 
 
 def test_a_property_that_is_no_truth_value_is_refused_with_the_name_of_the_geometry() -> None:

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from contact_problem import ContactProblem
 from numpy.typing import NDArray
 
-from merganser.multibody.contact import LAGGED, SAP, SIMILAR, TAMSI, ContactProblem
+from merganser.multibody.contact import LAGGED, SAP, SIMILAR, TAMSI
 
 pydrake = pytest.importorskip("pydrake", reason="pydrake is the reference (extra `reference`)")
 from pydrake.geometry import AddContactMaterial, HalfSpace, ProximityProperties, Sphere  # noqa: E402

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from explicit_products import as_pydrake
 
 import merganser.framework
 import merganser.framework.math
@@ -175,7 +176,7 @@ def test_motion_of_frames_is_that_of_pydrake(time_step):
     for parsing, plant_module in (
         (merganser.multibody.parsing, merganser.multibody.plant), (drake_parsing, drake_plant),
     ):  # fmt: skip
-        plant = plant_module.MultibodyPlant(time_step)
+        plant = as_pydrake(plant_module.MultibodyPlant(time_step))
         parsing.Parser(plant).AddModels(str(MODELS / "iiwa_description/sdf/iiwa7_no_collision.sdf"))
         plant.WeldFrames(plant.world_frame(), plant.GetFrameByName("iiwa_link_0"))
         plant.Finalize()

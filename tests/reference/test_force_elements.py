@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from explicit_products import as_pydrake
 
 pydrake = pytest.importorskip("pydrake", reason="pydrake is not installed (extra `reference`)")
 
@@ -31,7 +32,7 @@ OURS, THEIRS = library("ours"), library("theirs")
 def mechanism(lib: SimpleNamespace, seed: int, time_step: float, with_bushing: bool = True):
     """A random tree with two of every kind of force element, part of it without weight."""
     rng = np.random.default_rng(seed)
-    plant = lib.MultibodyPlant(time_step)
+    plant = as_pydrake(lib.MultibodyPlant(time_step))
     if time_step > 0.0:
         plant.SetUseSampledOutputPorts(False)
     instances = [plant.AddModelInstance(name) for name in ("heavy", "weightless")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,6 +21,7 @@ from contact_scenes import (
     hydroelastic,
     material,
 )
+from hydroelastic_scenes import make_shape
 
 pytestmark = pytest.mark.reference
 
@@ -95,6 +97,27 @@ def test_continuous_time_agrees(name: str) -> None:
     np.testing.assert_allclose(*derivatives, rtol=1e-9, atol=1e-7)
     assert_same_surfaces(*scenes, 1e-9)
     assert_same_forces(*scenes, 1e-9)
+
+
+@pytest.mark.parametrize("representation", ["kPolygon", "kTriangle"])
+def test_in_continuous_time_all_faces_of_a_surface_act(representation: str, tmp_path: Path) -> None:
+    """Also those whose pressure does not grow along the normal; in a discrete step they do not, in either library."""
+
+    def wedge(lib: SimpleNamespace, plant: Any) -> None:
+        plant.set_contact_surface_representation(getattr(lib.HydroelasticContactRepresentation, representation))
+        add_free_body(lib, plant, "wedge", make_shape(lib, "vtk", tmp_path), hydroelastic(lib, 1e5), inertia=unit)
+        add_ground(lib, plant, hydroelastic(lib, None))
+
+    rotation = OURS.RotationMatrix(OURS.RollPitchYaw(0.1, 0.2, 0.3)).ToQuaternion().wxyz()
+    start = np.concatenate([rotation, [0.0, 0.0, 0.08], np.zeros(6)])
+    scenes, derivatives = [], []
+    for lib in (OURS, DRAKE):
+        unit = lib.SpatialInertia.SolidSphereWithMass(1.0, 0.05)
+        scenes.append(Scene(lib, 0.0, wedge, contact_model="kHydroelastic"))
+        scenes[-1].plant.SetPositionsAndVelocities(scenes[-1].context, start)
+        derivatives.append(scenes[-1].plant.EvalTimeDerivatives(scenes[-1].context).CopyToVector())
+    np.testing.assert_allclose(*derivatives, rtol=1e-9, atol=1e-7)
+    assert_same_surfaces(*scenes, 1e-9)
 
 
 def assert_same_surfaces(ours: Scene, theirs: Scene, tolerance: float) -> None:

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from explicit_products import as_pydrake
 
 pydrake = pytest.importorskip("pydrake", reason="pydrake is not installed (extra `reference`)")
 
@@ -32,7 +33,7 @@ CIRCLE = '<drake:circular_arc radius="0.5" angle="6.283185307179586"/>'
 
 
 def path(lib: SimpleNamespace, curves: str, periodic: str, time_step: float = 0.0):
-    plant = lib.MultibodyPlant(time_step)
+    plant = as_pydrake(lib.MultibodyPlant(time_step))
     text = f'<robot name="r" xmlns:drake="d">{PATH.format(curves=curves, periodic=periodic)}</robot>'
     lib.Parser(plant).AddModelsFromString(text, "urdf")
     forget_limits(plant)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from explicit_products import as_pydrake
 from random_trees import Tree, make_topology, random_rotation
 
 from merganser.multibody.kernels.layout import (
@@ -112,7 +113,7 @@ def iiwa(time_step: float) -> Any:
     path = models_folder() / "iiwa_description" / "urdf" / "iiwa14_no_collision.urdf"
     if not path.exists():
         pytest.skip(f"the KUKA iiwa model is not at {path}: set MERGANSER_MODELS")
-    plant = MultibodyPlant(time_step)
+    plant = as_pydrake(MultibodyPlant(time_step))
     parser = Parser(plant)
     parser.package_map().Remove("drake_models")  # the downloaded one
     parser.package_map().Add("drake_models", str(models_folder()))
@@ -133,7 +134,7 @@ def random_pose(rng: np.random.Generator) -> Any:
 
 
 def free_body(time_step: float) -> Any:
-    plant = MultibodyPlant(time_step)
+    plant = as_pydrake(MultibodyPlant(time_step))
     plant.AddRigidBody("body", random_inertia(np.random.default_rng(0)))
     return plant
 
@@ -141,7 +142,7 @@ def free_body(time_step: float) -> Any:
 def tree_of_all_joints(time_step: float) -> Any:
     """Twelve bodies on random parents, the first ones on the world or floating."""
     rng = np.random.default_rng(7)
-    plant = MultibodyPlant(time_step)
+    plant = as_pydrake(MultibodyPlant(time_step))
     bodies = [plant.world_body(), plant.AddRigidBody("floating", random_inertia(rng))]
     for i in range(11):
         parent = bodies[rng.integers(len(bodies))]
@@ -255,6 +256,7 @@ def test_discrete_step_equals_discrete_plant_at_high_speed(name: str) -> None:
         plant.get_applied_generalized_force_input_port().FixValue(context, tau)
         simulator.AdvanceTo(h)
         pair.tree.v = x[pair.tree.num_q :]
+        pair.tree.topology["has_explicit_products"][0] = 1
         status, x_next = pair.tree.step("discrete_step", tau, pair.tree.zero_force, h)
         expected = plant.GetPositionsAndVelocities(context)
         assert status == 0

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from explicit_products import as_pydrake
 
 theirs = pytest.importorskip("pydrake.manipulation", reason="compares with pydrake, extra `reference`")
 
@@ -38,7 +39,7 @@ def ports(system: Any) -> list[list[tuple[str, int]]]:
 
 
 def arm(lib: SimpleNamespace, time_step: float = 0.002) -> Any:
-    plant = lib.MultibodyPlant(time_step)
+    plant = as_pydrake(lib.MultibodyPlant(time_step))
     lib.Parser(plant).AddModels(ARM)
     plant.Finalize()
     return plant

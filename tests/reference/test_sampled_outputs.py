@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from explicit_products import as_pydrake
 
 pydrake = pytest.importorskip("pydrake", reason="pydrake is not installed (extra `reference`)")
 
@@ -33,7 +34,7 @@ OURS, THEIRS = names_of("merganser", "framework.math"), names_of("pydrake", "mat
 
 def arm(lib, time_step, *, gains=None, limits=None, rotor=0.0, use_sampled=None, welds=False):
     """Links on damped revolute and prismatic joints between tilted frames, every joint with an actuator."""
-    plant = lib.MultibodyPlant(time_step)
+    plant = as_pydrake(lib.MultibodyPlant(time_step))
     if use_sampled is not None:
         plant.SetUseSampledOutputPorts(use_sampled)
     instance = plant.AddModelInstance("arm")

@@ -73,7 +73,7 @@ def test_other_values_print_the_same(name: str) -> None:
     assert (str(a), repr(a)) == (str(b), repr(b))
 
 
-def test_contexts_print_the_same_but_for_the_parameters_of_plants() -> None:
+def test_contexts_of_diagrams_print_the_same() -> None:
     def text(lib: Any) -> str:
         builder = lib.DiagramBuilder()
         integrator = builder.AddNamedSystem("integrator", lib.Integrator(2))
@@ -88,6 +88,145 @@ def test_contexts_print_the_same_but_for_the_parameters_of_plants() -> None:
         context = diagram.CreateDefaultContext()
         context.SetTime(0.25)
         context.SetContinuousState(np.array([1.0, 12.5]))
+        return str(context)
+
+    assert text(ours) == text(theirs)
+
+
+ARM = """<robot name="arm">
+  <link name="a"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="b"><inertial><origin xyz="0.5 0 0"/><mass value="2"/>
+    <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="j" type="revolute"><origin xyz="0 0 0.25"/><parent link="a"/><child link="b"/><axis xyz="0 0 1"/>
+    <limit effort="1000" velocity="10" lower="-1" upper="1"/><dynamics damping="0.125"/></joint>
+  <transmission type="SimpleTransmission"><joint name="j"/><actuator name="motor"/></transmission>
+</robot>"""
+
+
+def arm(lib: Any, time_step: float) -> Any:
+    plant = lib.MultibodyPlant(time_step)
+    lib.Parser(plant).AddModelsFromString(ARM, "urdf")
+    return plant
+
+
+def with_every_kind_of_parameter(lib: Any, time_step: float) -> Any:
+    plant = lib.MultibodyPlant(time_step)
+    M_BBo_B = lib.SpatialInertia.SolidBoxWithMass(2, 1, 1, 1)
+    a, b, c, d = (plant.AddRigidBody(name, M_BBo_B) for name in "abcd")
+    X_WF = lib.RigidTransform([1, 2, 3])
+    F = plant.AddFrame(lib.FixedOffsetFrame("F", plant.world_frame(), X_WF))
+    hinge = plant.AddJoint(lib.RevoluteJoint("hinge", F, a.body_frame(), [0, 0, 1], 0.5))
+    slider = plant.AddJoint(lib.PrismaticJoint("slider", a.body_frame(), b.body_frame(), [1, 0, 0], damping=0.25))
+    plant.AddJoint(lib.WeldJoint("weld", c.body_frame(), plant.world_frame(), X_WF))
+    plant.AddForceElement(lib.RevoluteSpring(hinge, 0.125, 8.0))
+    plant.AddForceElement(lib.LinearSpringDamper(a, [1, 0, 0], b, [0, 1, 0], 1, 2, 3))
+    bushing = lib.LinearBushingRollPitchYaw(
+        b.body_frame(), d.body_frame(), [1, 2, 3], [4, 5, 6], [7, 8, 9], [10, 11, 12]
+    )
+    plant.AddForceElement(bushing)
+    motor = plant.AddJointActuator("motor", slider)
+    motor.set_default_rotor_inertia(0.0625)
+    motor.set_default_gear_ratio(100.0)
+    return plant
+
+
+def alone(lib: Any, make: Callable[[Any, float], Any], time_step: float) -> str:
+    plant = make(lib, time_step)
+    plant.Finalize()
+    context = plant.CreateDefaultContext()
+    context.SetTime(1 / 3)
+    return str(context)
+
+
+def controlled(lib: Any) -> str:
+    builder = lib.DiagramBuilder()
+    plant, _ = lib.AddMultibodyPlantSceneGraph(builder, 0.01)
+    lib.Parser(plant).AddModelsFromString(ARM, "urdf")
+    plant.WeldFrames(plant.world_frame(), plant.GetFrameByName("a"))
+    plant.Finalize()
+    pid = builder.AddNamedSystem("pid", lib.PidController([1.0], [2.0], [3.0]))
+    builder.Connect(plant.get_state_output_port(), pid.get_input_port_estimated_state())
+    builder.Connect(pid.get_output_port_control(), plant.get_actuation_input_port())
+    diagram = builder.Build()
+    context = diagram.CreateDefaultContext()
+    pid.get_input_port_desired_state().FixValue(pid.GetMyContextFromRoot(context), [0.5, 0.0])
+    context.SetAccuracy(1e-3)
+    return str(context)
+
+
+@pytest.mark.parametrize("time_step", [0.0, 0.01])
+@pytest.mark.parametrize(
+    "make",
+    [arm, with_every_kind_of_parameter, lambda lib, h: lib.MultibodyPlant(h)],
+    ids=["arm", "every kind", "empty"],
+)
+def test_contexts_of_plants_print_the_same_groups(make: Callable[[Any, float], Any], time_step: float) -> None:
+    assert alone(ours, make, time_step) == alone(theirs, make, time_step)
+
+
+@pytest.mark.parametrize("axis", [(1, 0, 0), (0, 1, 0), (0, 0, -1), (0, 0.6, 0.8)])
+@pytest.mark.parametrize("is_reversed", [False, True])
+@pytest.mark.parametrize("kind", ["RevoluteJoint", "PrismaticJoint"])
+def test_contexts_show_the_frames_that_an_axis_asks_for(
+    axis: tuple[float, float, float], is_reversed: bool, kind: str
+) -> None:
+    def numbers(lib: Any) -> list[str]:
+        plant = lib.MultibodyPlant(0.0)
+        body = plant.AddRigidBody("body", lib.SpatialInertia.SolidBoxWithMass(2, 1, 1, 1))
+        frames = [plant.world_frame(), body.body_frame()]
+        parent, child = reversed(frames) if is_reversed else frames
+        plant.AddJoint(getattr(lib, kind)("joint", parent, child, axis))
+        plant.Finalize()
+        # Which zeros of a rotation are negative says nothing.
+        return [{"-0": "0"}.get(word, word) for word in str(plant.CreateDefaultContext()).split()]
+
+    assert numbers(ours) == numbers(theirs)
+
+
+def test_contexts_of_plants_and_their_controllers_print_the_same() -> None:
+    assert controlled(ours) == controlled(theirs)
+
+
+NUMBERS = [0.010833333333333334, 100 / 3, 123456789012345680.0, 1e-05, 1e16, 1e15, -0.0, 0.1 + 0.2, np.inf, np.nan]
+
+
+@pytest.mark.parametrize("scalar", ["float", "AutoDiffXd"])
+def test_contexts_print_numbers_to_the_same_digits(scalar: str) -> None:
+    def text(lib: Any) -> str:
+        system = lib.Integrator(len(NUMBERS))
+        context = system.CreateDefaultContext()
+        context.SetContinuousState(NUMBERS)
+        context.SetTime(NUMBERS[0])
+        if scalar == "float":
+            return str(context)
+        converted = system.ToAutoDiffXd()
+        other = converted.CreateDefaultContext()
+        other.SetTimeStateAndParametersFrom(context)
+        return str(other)
+
+    assert text(ours) == text(theirs)
+
+
+def test_contexts_with_parameters_and_abstract_state_print_the_same() -> None:
+    def text(lib: Any) -> str:
+        class Everything(lib.LeafSystem):  # type: ignore[misc,name-defined]
+            def __init__(self) -> None:
+                lib.LeafSystem.__init__(self)
+                self.DeclareNumericParameter(lib.BasicVector([1.0, 2.5]))
+                self.DeclareNumericParameter(lib.BasicVector(0))
+                self.DeclareAbstractParameter(lib.Value("x"))
+                self.DeclareAbstractState(lib.Value(3.0))
+                self.DeclareAbstractState(lib.Value([1]))
+                self.DeclareDiscreteState([1.0, 2.0, 3.0])
+                self.DeclareDiscreteState([1e-9])
+                self.DeclareContinuousState(1, 1, 1)
+                self.DeclareVectorInputPort("u", 2)
+
+        system = Everything()
+        context = system.CreateDefaultContext()
+        system.get_input_port().FixValue(context, [1.0, 2.0])
+        context.SetAccuracy(1e-3)
+        context.SetTime(0.1)
         return str(context)
 
     assert text(ours) == text(theirs)

@@ -103,7 +103,7 @@ def test_all_functions_are_there(name: str) -> None:
 def test_settings_have_the_same_names_and_defaults(name: str) -> None:
     one, other = getattr(ours, name)(), getattr(drake, name)()
     names = [field.name for field in other.__fields__]
-    assert list(vars(one)) == names
+    assert list(vars(one))[: len(names)] == names  # ours may have more, at the end
     assert [repr(getattr(one, each)) for each in names] == [repr(getattr(other, each)) for each in names]
 
 
@@ -123,7 +123,7 @@ def test_arguments_are_the_same(name: str) -> None:
     assert [each[:2] for each in signatures[0]] == [each[:2] for each in signatures[1]]
     for (_, _, one), (_, _, other) in zip(*signatures):
         assert (one is inspect.Parameter.empty) == (other is inspect.Parameter.empty)
-        if one is not inspect.Parameter.empty and other is not None:
+        if one is not inspect.Parameter.empty and one is not None and other is not None:  # ours fit the model
             assert np.array_equal(np.asarray(one), np.asarray(other))
 
 

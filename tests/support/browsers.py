@@ -90,6 +90,14 @@ class Page:
         assert self.problems == [], self.problems
 
 
+def pull(page: Page, slider: str, part: float) -> None:
+    """Clicks on a slider, at a part of its width."""
+    bar = page.page.locator(f"[data-slider='{slider}'] .bar")
+    bar.scroll_into_view_if_needed()
+    box = bar.bounding_box()
+    page.page.mouse.click(box["x"] + part * box["width"], box["y"] + box["height"] / 2)
+
+
 def mark(meshcat: Any) -> str:
     """Sets something that a page has when it has all that was set before; returns its name."""
     name = f"marker{next(_numbers)}"

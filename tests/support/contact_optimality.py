@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from merganser.multibody.contact.derivatives import dense_jacobian
 from merganser.multibody.contact.layout import CONTACT, DRIVE, LAGGED, SAP, SIMILAR, TAMSI
 
 __all__ = ["Optimality", "Row", "StepData", "cone_violation", "hunt_crossley_violation", "measure_optimality"]
@@ -55,7 +56,7 @@ def measure_optimality(plant: Any, context: Any, step: StepData, v_next: Array, 
     problem = out.problem
     n, num_rows = int(problem.counts[0]), int(problem.counts[1])
     constraints, rows, gamma = problem.constraints[:n], problem.rows[:num_rows], out.impulses[:num_rows]
-    J = _dense_jacobian(constraints, trees, problem.jacobian, num_rows, len(step.v))
+    J = dense_jacobian(trees, constraints, problem.jacobian, num_rows, len(step.v))
     violation, alone = 0.0, _drives_alone(constraints, len(trees))
     for k, c in enumerate(constraints):
         part = slice(c["row_start"], c["row_start"] + c["num_rows"])
@@ -80,17 +81,6 @@ class Row:
         self.w = float(np.linalg.norm(J @ (J / np.diag(step.A)).T)) / len(J)
         if np.abs(J).max(initial=0.0) <= 1e-12:
             self.w = 0.0
-
-
-def _dense_jacobian(constraints: Any, trees: Any, blocks: Array, num_rows: int, num_v: int) -> Array:
-    J = np.zeros((num_rows, num_v))
-    for c in constraints:
-        for t, start in ((c["tree_0"], c["jacobian_0"]), (c["tree_1"], c["jacobian_1"])):
-            if t >= 0:
-                n, v_start = trees[t]["num_v"], trees[t]["v_start"]
-                block = blocks[start : start + c["num_rows"] * n].reshape(c["num_rows"], n)
-                J[c["row_start"] : c["row_start"] + c["num_rows"], v_start : v_start + n] = block
-    return J
 
 
 def _islands(constraints: Any, num_trees: int) -> Array:

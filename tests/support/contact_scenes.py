@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from explicit_products import as_pydrake
 from numpy.typing import NDArray
 
 APPROXIMATIONS = ("kTamsi", "kSap", "kSimilar", "kLagged")
@@ -102,6 +103,7 @@ class Scene:
         builder = lib.DiagramBuilder()
         self.lib, self.time_step = lib, time_step
         self.plant, self.scene_graph = lib.AddMultibodyPlantSceneGraph(builder, time_step)
+        as_pydrake(self.plant)
         if time_step > 0.0:
             self.plant.set_discrete_contact_approximation(getattr(lib.DiscreteContactApproximation, approximation))
         self.plant.set_contact_model(getattr(lib.ContactModel, contact_model))

@@ -1,7 +1,8 @@
 """Reads mutated model files of all formats: each is a model, or one error of file and line within a second.
 
-A plant that an error leaves is as it was, unless directives have added to it before. A model can be finalized, or is
-refused by a RuntimeError. Documents of settings (`yaml`) are read by a schema.
+A plant that an error leaves is as it was, with its SceneGraph and the packages of the parser, to the last attribute; it
+has a model already. A model can be finalized, or is refused by a RuntimeError. Documents of settings (`yaml`) are read
+by a schema.
 
     python tests/support/fuzz_models.py [--count 1000] [--seed 0] [--format urdf|sdf|xml|dmd.yaml|yaml] [--models PATH]
 
@@ -46,6 +47,7 @@ from tests.support.mjcf_documents import DOCUMENTS, FILES, write_files  # noqa: 
 from tests.support.model_corners import CORNERS  # noqa: E402
 from tests.support.mutations import mutated, mutated_bytes  # noqa: E402
 from tests.support.odd_models import INCLUDES, MESHES, ODD_DOCUMENTS, write_included_models  # noqa: E402
+from tests.support.plant_pictures import picture_of  # noqa: E402
 
 PATIENCE = 1.0  # of processor time [s]
 _PATIENCE_PER_BODY = 1e-3  # for replicas, of which a short document may make thousands [s]
@@ -67,6 +69,12 @@ _DIRECTIVES = """directives:
     ignored_collision_filter_groups: [g]
 - add_directives: { file: inner.dmd.yaml, model_namespace: empty }
 """
+_THERE_ALREADY = (
+    '<robot name="there already"><link name="base"><collision><geometry><sphere radius="1"/></geometry></collision>'
+    '</link><link name="hand"><collision><geometry><box size="1 1 1"/></geometry></collision></link><joint name="turn" '
+    'type="revolute"><parent link="base"/><child link="hand"/></joint><drake:collision_filter_group name="g">'
+    '<drake:member link="base"/><drake:ignored_collision_filter_group name="g"/></drake:collision_filter_group></robot>'
+)
 _INNER = "directives:\n- add_model: { name: old, file: package://models/versions/old.sdf }\n"
 _SETTINGS = """simulator_config: { max_step_size: 0.01, integration_scheme: runge_kutta3, accuracy: 1e-4 }
 plant_config: { time_step: 0.002, discrete_contact_approximation: sap }
@@ -179,9 +187,11 @@ class Fuzzer:
         """Reads a document; empty, if all is well."""
         plant, _ = AddMultibodyPlantSceneGraph(DiagramBuilder(), 0.01)
         parser = Parser(plant)
+        parser.AddModelsFromString(_THERE_ALREADY, "urdf")
         parser.package_map().Add("models", self._models)
         if self.more_models is not None:
             parser.package_map().AddPackageXml(self._models / "more" / "package.xml")
+        before = picture_of(plant, parser)
         self._opened.clear()
         self._named = text
         self._watches = True
@@ -204,8 +214,7 @@ class Fuzzer:
             return f"an error without a file: {error}"
         if self._opened:
             return f"opened {self._opened}"
-        is_one = path.suffix != ".yaml"
-        if error is not None and is_one and (plant.num_model_instances(), plant.num_bodies()) != (2, 1):
+        if error is not None and picture_of(plant, parser) != before:
             return f"has left traces: {error}"
         names = {plant.GetModelInstanceName(i) for i in range(plant.num_model_instances())}
         if any("aaaaaaaaaa" in name for name in names):

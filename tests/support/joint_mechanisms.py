@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from explicit_products import as_pydrake
 
 MULTI_DOF = ("BallRpyJoint", "UniversalJoint", "PlanarJoint", "RpyFloatingJoint", "QuaternionFloatingJoint")
 KINDS = (*MULTI_DOF[:3], "ScrewJoint", "RevoluteJoint", "PrismaticJoint", "RpyFloatingJoint", "QuaternionFloatingJoint")
@@ -33,7 +34,7 @@ def library(name: str) -> SimpleNamespace:
 def mechanism(lib: SimpleNamespace, seed: int, time_step: float) -> Any:
     """Two joints of every kind in random order and random frames; each body on the world or on one before it."""
     rng = np.random.default_rng(seed)
-    plant = lib.MultibodyPlant(time_step)
+    plant = as_pydrake(lib.MultibodyPlant(time_step))
     if time_step > 0.0:
         plant.SetUseSampledOutputPorts(False)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.math import Quaternion, RollPitchYaw, RotationMatrix
+from merganser.framework.math import Quaternion, RotationMatrix
 from merganser.multibody.tree import MultibodyForces
 
 
@@ -69,16 +69,15 @@ class ModelPair:
                     R = RotationMatrix(Quaternion(values[3:7])).matrix()
                     self.T[v : v + 3, m + 3 : m + 6], self.T[v + 3 : v + 6, m : m + 3] = R, np.eye(3)
                 case 3:
-                    R = RotationMatrix(Quaternion(values[:4]))
-                    q[start : start + 3] = RollPitchYaw(R).vector()
-                    self.T[v : v + 3, m : m + 3] = R.matrix()
+                    q[start : start + 4] = values[:4]
+                    self.T[v : v + 3, m : m + 3] = RotationMatrix(Quaternion(values[:4])).matrix()
                 case _:
                     q[start], self.T[v, m] = values[0], 1.0
         self.plant.SetPositions(self.context, q)
         self.plant.SetVelocities(self.context, self.T @ data.qvel)
 
     def random_state(self, rng: np.random.Generator) -> None:
-        """Sets a state that is anything, but for the pitch of ball joints."""
+        """Sets a state that is anything."""
         qpos, qvel = rng.normal(size=self.model.nq), rng.normal(size=self.model.nv)
         self.set_state(qpos, qvel)
 
@@ -104,12 +103,16 @@ class ModelPair:
         return _relative(self.T.T @ bias, self.data.qfrc_bias)
 
     def passive_error(self) -> float:
-        """The same of springs and dampers of joints."""
+        """The same of springs and dampers of joints, and of the fluid around bodies."""
         plant, context = self.plant, self.context
         forces = MultibodyForces(plant)
         plant.CalcForceElementsContribution(context, forces)
-        expected = self.data.qfrc_spring + self.data.qfrc_damper
-        return _relative(self.T.T @ forces.generalized_forces(), expected)
+        expected = self.data.qfrc_spring + self.data.qfrc_damper + self.data.qfrc_fluid
+        at_rest = np.zeros(plant.num_velocities())
+        without = plant.CalcInverseDynamics(context, at_rest, MultibodyForces(plant))
+        tau = without - plant.CalcInverseDynamics(context, at_rest, forces)
+        tau -= plant.CalcGravityGeneralizedForces(context)
+        return _relative(self.T.T @ tau, expected)
 
 
 def _relative(found: np.ndarray, expected: np.ndarray) -> float:

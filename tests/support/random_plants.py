@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from explicit_products import as_pydrake
 from joint_mechanisms import forget_limits
 
 CURVILINEAR = "curvilinear"
@@ -58,7 +59,7 @@ class RandomPlant:
     def build(self) -> Any:
         """The finalized plant."""
         self.rng = rng = np.random.default_rng(self.seed)
-        self.plant = plant = self.lib.MultibodyPlant(self.time_step)
+        self.plant = plant = as_pydrake(self.lib.MultibodyPlant(self.time_step))
         if self.time_step > 0.0:
             plant.SetUseSampledOutputPorts(False)
         self.is_anchored = not (bool(rng.integers(2)) if self.is_free is None else self.is_free)

@@ -9,6 +9,7 @@ import numpy as np
 
 from merganser.multibody import kernels
 from merganser.multibody.kernels.layout import (
+    BALL_QUATERNION,
     BALL_RPY,
     CURVILINEAR,
     PLANAR,
@@ -29,8 +30,10 @@ from merganser.multibody.kernels.mobilizers import kind_of, set_kind
 
 ALL_KINDS = (
     WELD, REVOLUTE, PRISMATIC, SCREW, CURVILINEAR, UNIVERSAL, PLANAR, BALL_RPY, RPY_FLOATING, QUATERNION_FLOATING,
+    BALL_QUATERNION,
 )  # fmt: skip
 SIMPLE_KINDS = (REVOLUTE, PRISMATIC, WELD)
+BALLS = (BALL_RPY, BALL_QUATERNION)
 NUM_SEGMENTS = 3  # of every random path
 GRAVITY = np.array([0.3, -0.2, -9.81])
 
@@ -113,7 +116,8 @@ def random_parameters(rng: np.random.Generator, topology: np.ndarray) -> np.ndar
         record["p_BoBcm_B"] = rng.normal(scale=0.2, size=3)
         record["G_BBo_B"] = random_unit_inertia(rng, record["p_BoBcm_B"])
         record["damping"] = rng.uniform(0.0, 2.0, size=6)
-        record["reflected_inertia"] = rng.uniform(0.0, 0.5)
+        armature, may_have_it = rng.uniform(0.0, 0.5), node["num_v"] == 1 or node["mobilizer"] in BALLS
+        record["reflected_inertia"] = armature if may_have_it else 0.0
         if node["mobilizer"] in (SCREW, CURVILINEAR):
             record["pitch"] = rng.uniform(0.1, 0.3) if node["mobilizer"] == SCREW else 0.0
     return parameters
@@ -243,6 +247,16 @@ class Tree:
         v = self.out(self.num_v)
         self.call(kernels.qdot_to_velocity, self.topology, self.q, self.array(qdot), v)
         return v
+
+    def velocities_in_step(self, vdot: Any, time_step: float) -> np.ndarray:
+        """V_WB_W as a step with accelerations `vdot` takes products of velocities, shape [num_mobods, 6]."""
+        position = poisoned(self.position.shape, self.position.dtype)
+        velocity = poisoned(self.velocity.shape, self.velocity.dtype)
+        self.call(
+            kernels.kinematics_of_step, self.topology, self.parameters, time_step, self.q, self.v, self.array(vdot),
+            self.scratch, self.out(self.num_v), position, velocity, self.array(np.zeros((len(self.topology), 6))),
+        )  # fmt: skip
+        return np.array(velocity["V_WB_W"])
 
     def step(self, name: str, tau: Any, F_applied: Any, *time_step: float) -> tuple[int, np.ndarray]:
         """Status and result of `state_derivatives`, or of `discrete_step` with its time step."""

@@ -15,6 +15,7 @@ import pydrake.multibody.parsing
 import pydrake.multibody.plant
 import pydrake.multibody.tree
 import pytest
+from explicit_products import as_pydrake
 from joint_mechanisms import library
 from plant_comparison import Side
 from plants import MODELS
@@ -78,7 +79,7 @@ def load_both(files: list[str | Path], welded_frames: tuple[str, ...] = (), time
         welded_frames: frames to weld to the world.
         time_step: of both plants [s].
     """
-    ours = MultibodyPlant(time_step)
+    ours = as_pydrake(MultibodyPlant(time_step))
     theirs = pydrake.multibody.plant.MultibodyPlant(time_step)
     if time_step > 0.0:
         for plant in (ours, theirs):

@@ -40,7 +40,8 @@ class PageClient:
 
 async def open_page(url: str, **headers: str) -> PageClient:
     """Connects to the websocket of a Meshcat."""
-    return PageClient(await websocket_connect(HTTPRequest(url.replace("http", "ws", 1), headers=headers)))
+    request = HTTPRequest(url.replace("http", "ws", 1), headers=headers)
+    return PageClient(await websocket_connect(request, max_message_size=1 << 28))
 
 
 def as_page(meshcat: Any, visit: Callable[[PageClient], Awaitable[Any]]) -> Any:

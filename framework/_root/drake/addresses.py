@@ -51,6 +51,7 @@ ADDRESSES: dict[str, tuple[str, ...]] = {
     "perception": ("geometry.perception",),
     "planning": ("multibody.planning",),
     "polynomial": ("framework.trajectories",),
+    "solvers": ("framework.optimization",),
     "symbolic": ("framework.symbolic",),
     "systems.analysis": ("analysis",),
     "systems.controllers": _CONTROLLERS,

@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 from merganser.drake.cpp_param import pretty_class_name
+from merganser.framework.core.errors import log_once
 
 __all__ = [
     "FindResourceOrThrow",
@@ -55,33 +56,41 @@ def trigger_an_assertion_failure() -> None:
 
 
 def GetDrakePath() -> str | None:
-    """Returns the folder of the files of an installed drake, or None."""
+    """Returns the folder of Drake's files, or None; see FindResourceOrThrow()."""
+    try:
+        return _files_of_drake()
+    except RuntimeError as error:
+        log_once(logging.getLogger("merganser.drake"), f"GetDrakePath() is None. {error}")
+        return None
+
+
+def _files_of_drake() -> str:
     from merganser.multibody.parsing import PackageMap
 
-    packages = PackageMap()
-    return packages.GetPath("drake") if packages.Contains("drake") else None
+    return PackageMap().GetPath("drake")
 
 
 getDrakePath = GetDrakePath
 
 
 def FindResourceOrThrow(resource_path: str) -> str:
-    """Returns the path of a file of an installed drake.
+    """Returns the path of a file of Drake, which does not have to be installed.
+
+    The file is that of the folder `drake` in the environment variable DRAKE_RESOURCE_ROOT, that of an installed drake
+    wheel, or it is fetched once, with all others (42 MB), from PyPI, and kept.
 
     Args:
         resource_path: such as 'drake/examples/pendulum/Pendulum.urdf'.
 
     Raises:
-        RuntimeError: it does not start with 'drake/', no drake is installed, or it has no such file.
+        RuntimeError: it does not start with 'drake/', there is no such file, or fetching the files failed.
     """
-    root = GetDrakePath()
     if not resource_path.startswith("drake/"):
         raise RuntimeError(f"FindResourceOrThrow: '{resource_path}' must start with 'drake/'.")
-    if root is None:
-        raise RuntimeError(
-            f"FindResourceOrThrow: '{resource_path}' is a file of drake, which is not installed (pip install drake). "
-            "Files of your own are found by their paths."
-        )
+    try:
+        root = _files_of_drake()
+    except RuntimeError as error:
+        raise RuntimeError(f"FindResourceOrThrow: '{resource_path}' was not found. {error}") from error
     path = Path(root) / resource_path.removeprefix("drake/")
     if not path.exists():
         raise RuntimeError(f"FindResourceOrThrow: the drake in '{root}' has no file '{resource_path}'.")

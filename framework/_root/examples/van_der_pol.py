@@ -19,7 +19,6 @@ Array = NDArray[Any]
 # A point of the limit cycle for mu = 1, how long one turn takes [s], and in how many pieces it is returned.
 _START = (-0.1144, 2.0578)
 _PERIOD = 6.667
-_PIECES = 500
 
 
 @native
@@ -56,10 +55,10 @@ class VanDerPolOscillator(LeafSystem):
 
     @staticmethod
     def CalcLimitCycle() -> Array:
-        """Returns states of one turn around the limit cycle for mu = 1, shape [2, n]."""
+        """Returns states of one turn around the limit cycle for mu = 1, one for each step, shape [2, n]."""
         builder = DiagramBuilder()
         oscillator = builder.AddSystem(VanDerPolOscillator())
-        log = LogVectorOutput(oscillator.get_full_state_output_port(), builder, publish_period=_PERIOD / _PIECES)
+        log = LogVectorOutput(oscillator.get_full_state_output_port(), builder)
         simulator = Simulator(builder.Build())
         simulator.get_mutable_context().SetContinuousState(_START)
         simulator.AdvanceTo(_PERIOD)

@@ -86,9 +86,7 @@ class MeasuredStage:
         out[(out == 0.0) | (out > np.float32(depth_range.max_depth()))] = np.inf
         out[out < np.float32(depth_range.min_depth())] = 0.0
 
-    def label_image(
-        self, canvas: Canvas, core: RenderCameraCore, X_WR: RigidTransform, out: NDArray[np.int16]
-    ) -> None:
+    def label_image(self, canvas: Canvas, core: RenderCameraCore, X_WR: RigidTransform, out: NDArray[np.int16]) -> None:
         """Fills in labels, shape [height, width]."""
         out[...] = self._draw(canvas, core, X_WR, 1).view(np.int16)[:, :, 0]
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from merganser.framework.core.source_location import warn_of_file
 from merganser.geometry.properties import PerceptionProperties
 from merganser.geometry.render_label import RenderLabel
 from merganser.geometry.rendering.mesh_parts import (
@@ -80,7 +81,7 @@ def make_visual(
     ]
     ignored = [f"('phong', '{key}')" for key in ("diffuse", "diffuse_map") if properties.HasProperty("phong", key)]
     if ignored and all(part and part.material for part in parts):
-        _logger.warning("%s: the mesh has materials of its own; %s is not used.", name, " and ".join(ignored))
+        warn_of_file(_logger, f"{name}: the mesh has materials of its own; {' and '.join(ignored)} is not used.")
     return Visual(shape, label, tuple(visual_parts))
 
 
@@ -114,6 +115,6 @@ def _texture(name: str, path: Any) -> np.ndarray | None:
     try:
         with pillow.open(Path(path)) as picture:
             return picture_pixels(picture)
-    except OSError as error:
-        _logger.warning("%s: the texture '%s' could not be read, and is not used: %s", name, path, error)
+    except (OSError, RuntimeError, pillow.DecompressionBombError) as error:
+        warn_of_file(_logger, f"{name}: the texture '{path}' could not be read, and is not used: {error}")
         return None

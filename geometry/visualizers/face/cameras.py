@@ -30,9 +30,7 @@ _R_WThree = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 class CameraFace(DrawingFace):
     """The functions of Meshcat about cameras and the background."""
 
-    def SetCamera(
-        self, camera: PerspectiveCamera | OrthographicCamera, path: str = "/Cameras/default/rotated"
-    ) -> None:
+    def SetCamera(self, camera: PerspectiveCamera | OrthographicCamera, path: str = "/Cameras/default/rotated") -> None:
         """Replaces the camera, which keeps its place and its target.
 
         Raises:
@@ -126,11 +124,11 @@ class CameraFace(DrawingFace):
             self.SetProperty(path, "visible", False)
 
     def ResetRenderMode(self) -> None:
-        """Shows the scene as at the beginning: with the camera at its first place, background, grid and axes."""
+        """Shows the scene as at the beginning: with the camera where all is seen, background, grid and axes."""
         self.SetTransform("/Cameras/default", RigidTransform())
+        self._scene.forget_at(f"{_DEFAULT_CAMERA}/<object>", "property position")
+        self._scene.remove_other("target")
         self.SetCamera(PerspectiveCamera())
-        self._set_position(_DEFAULT_POSITION)
-        self._set_target(np.zeros(3), _Z_W)
         for path in ("/Background", "/Grid", "/Axes"):
             self.SetProperty(path, "visible", True)
 
@@ -176,9 +174,10 @@ class CameraFace(DrawingFace):
 
 
 def first_place() -> Message:
-    """The command that puts the camera where it is at the beginning."""
+    """The command that puts the camera where it is at the beginning: where the whole model is seen, if any."""
     path = f"{_DEFAULT_CAMERA}/<object>"
-    return encode({"type": "set_property", "path": path, "property": "position", "value": _DEFAULT_POSITION})
+    command = {"type": "set_property", "path": path, "property": "position", "value": _DEFAULT_POSITION}
+    return encode({**command, "is_first": True})
 
 
 def _preview(address: str) -> Message:

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
+from types import MappingProxyType
 
-from merganser.geometry.visualizers.face.parts import MeshcatParts
+from merganser.geometry.visualizers.controls import Controls
+from merganser.geometry.visualizers.dragging import Drag, Dragging
+from merganser.geometry.visualizers.encoding import encode
+from merganser.geometry.visualizers.face.parts import MeshcatParts, from_part
 from merganser.geometry.visualizers.params import Gamepad
+from merganser.geometry.visualizers.scene import full_path, joined_path
+from merganser.geometry.visualizers.simulation_bar import SimulationBar
 
 __all__ = ["ControlsFace"]
 
@@ -13,37 +20,10 @@ __all__ = ["ControlsFace"]
 class ControlsFace(MeshcatParts):
     """The functions of Meshcat about buttons, sliders and gamepads."""
 
-    def AddButton(self, name: str, keycode: str = "") -> None:
-        """Adds a button to the page; if there is one of this name, its clicks are set to zero.
-
-        Args:
-            name: what stands on it.
-            keycode: a key that clicks it, too, such as 'KeyG' or 'ArrowLeft' (KeyboardEvent.code of browsers).
-
-        Raises:
-            RuntimeError: there is a slider of this name, or the button has another keycode already.
-        """
-        self._controls.add_button(name, keycode)
-
-    def GetButtonClicks(self, name: str) -> int:
-        """Returns how often a button has been clicked since it was added, in all pages together.
-
-        Raises:
-            RuntimeError: there is no such button.
-        """
-        return self._controls.clicks(name)
-
-    def GetButtonNames(self) -> list[str]:
-        """Returns the names of all buttons."""
-        return self._controls.button_names()
-
-    def DeleteButton(self, name: str, strict: bool = True) -> bool:
-        """Removes a button; returns whether there was one.
-
-        Raises:
-            RuntimeError: there was none, and `strict` is true.
-        """
-        return self._controls.delete_button(name, strict)
+    AddButton = from_part(Controls.add_button)
+    GetButtonClicks = from_part(Controls.clicks)
+    GetButtonNames = from_part(Controls.button_names)
+    DeleteButton = from_part(Controls.delete_button)
 
     def AddSlider(
         self,
@@ -74,40 +54,63 @@ class ControlsFace(MeshcatParts):
         """
         return self._controls.add_slider(name, (min, max, step), value, [decrement_keycode, increment_keycode])
 
-    def SetSliderValue(self, name: str, value: float) -> float:
-        """Sets the value of a slider, in all pages.
+    SetSliderValue = from_part(Controls.set_value)
+    GetSliderValue = from_part(Controls.value)
+    GetSliderNames = from_part(Controls.slider_names)
+    DeleteSlider = from_part(Controls.delete_slider)
 
-        Returns:
-            The value that it has: of those it can have, the one nearest to `value`.
+    def put_in_group(self, name: str, group: str, is_folded: bool = False, toggles: str = "") -> None:
+        """Puts a slider into a group of the page, which users may fold away; beyond pydrake.
 
-        Raises:
-            RuntimeError: there is no such slider, or the value is not a number.
-        """
-        return self._controls.set_value(name, value)
-
-    def GetSliderValue(self, name: str) -> float:
-        """Returns the value of a slider.
+        Args:
+            name: of the slider.
+            group: what stands above the group.
+            is_folded: whether the group is folded away at first.
+            toggles: a path that a box beside the slider shows or hides, and that is shown when the slider is moved.
 
         Raises:
             RuntimeError: there is no such slider.
         """
-        return self._controls.value(name)
+        self._controls.put_in_group(name, group, is_folded, joined_path(full_path(toggles)) if toggles else "")
 
-    def GetSliderNames(self) -> list[str]:
-        """Returns the names of all sliders."""
-        return self._controls.slider_names()
+    def add_toggle(self, label: str, path: str, part: str = "", is_shown: bool | None = None) -> None:
+        """Adds a box to the page that shows or hides what is at a path, until that is deleted; beyond pydrake.
 
-    def DeleteSlider(self, name: str, strict: bool = True) -> bool:
-        """Removes a slider; returns whether there was one.
-
-        Raises:
-            RuntimeError: there was none, and `strict` is true.
+        Args:
+            label: what stands beside the box.
+            path: what is shown or hidden.
+            part: if it is not empty, all of this name anywhere below the path instead, such as all frames.
+            is_shown: whether a part is shown at first; None for what it is by its property 'visible'.
         """
-        return self._controls.delete_slider(name, strict)
+        command = {
+            "type": "set_toggle", "label": label, "path": joined_path(full_path(path)), "part": part,
+            "is_shown": is_shown,
+        }  # fmt: skip
+        self._scene.set_at(path, f"toggle {part}", encode(command))
 
-    def DeleteAddedControls(self) -> None:
-        """Removes all buttons and sliders that were added."""
-        self._controls.delete_all()
+    def simulation_bar(self) -> SimulationBar:
+        """Returns the bar of a live simulation, which `SimulationControls` shows and obeys; beyond pydrake."""
+        return self._bar
+
+    def describe(self, path: str, title: str, rows: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Says what pages show when the thing at a path is clicked, beside its pose; beyond pydrake.
+
+        It is kept when the thing is deleted, for one that comes again. Viewers of a plant say it of bodies.
+
+        Args:
+            path: of what moves as a whole.
+            title: what it is called.
+            rows: what is known of it, by name.
+        """
+        self._dragging.describe(path, title, dict(rows))
+
+    enable_dragging = from_part(Dragging.enable)
+
+    def dragged(self) -> Drag | None:
+        """Returns what the mouse in a page drags now; None if it is nothing; beyond pydrake."""
+        return self._dragging.drag
+
+    DeleteAddedControls = from_part(Controls.delete_all)
 
     def GetGamepad(self) -> Gamepad:
         """Returns what was last told of a gamepad at a browser that shows the page.

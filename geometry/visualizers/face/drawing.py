@@ -13,18 +13,19 @@ from merganser.geometry.meshes import TriangleSurfaceMesh
 from merganser.geometry.perception import PointCloud
 from merganser.geometry.rgba import Rgba
 from merganser.geometry.shapes import Mesh, Shape
-from merganser.geometry.visualizers.animation import kind_of_property
+from merganser.geometry.visualizers.animation import MeshcatAnimation, kind_of_property
 from merganser.geometry.visualizers.encoding import encode
-from merganser.geometry.visualizers.face.parts import MeshcatParts
+from merganser.geometry.visualizers.face.parts import MeshcatParts, from_part
 from merganser.geometry.visualizers.objects import (
     cloud_object,
+    cover,
     finite_points,
     line_object,
     shape_object,
     triangles_object,
 )
 from merganser.geometry.visualizers.params import SideOfFaceToRender
-from merganser.geometry.visualizers.scene import full_path, joined_path
+from merganser.geometry.visualizers.scene import Scene, full_path, joined_path
 from merganser.geometry.visualizers.sequence import Drawing
 
 __all__ = ["DrawingFace"]
@@ -274,9 +275,7 @@ class DrawingFace(MeshcatParts):
     # ------------------------------------------------------------------ transforms and properties
 
     @overload
-    def SetTransform(
-        self, path: str, X_ParentPath: RigidTransform, time_in_recording: float | None = None
-    ) -> None: ...
+    def SetTransform(self, path: str, X_ParentPath: RigidTransform, time_in_recording: float | None = None) -> None: ...
     @overload
     def SetTransform(self, path: str, matrix: ArrayLike) -> None: ...
     def SetTransform(self, path: str, *args: Any, **kwargs: Any) -> None:
@@ -308,10 +307,11 @@ class DrawingFace(MeshcatParts):
         matrix = np.asarray(matrix, dtype=np.float64)
         if not np.isfinite(matrix).all():
             raise RuntimeError(f"Meshcat.SetTransform('{path}'): the pose is not finite: {X_ParentPath!r}.")
-        frame = self._recording.frame(time_in_recording)
-        if frame is not None:
-            self._recording.animation.SetTransform(frame, path, X_ParentPath)
-        if frame is None or self._recording.shows_too:
+
+        def record(animation: MeshcatAnimation, frame: int) -> None:
+            animation.SetTransform(frame, path, X_ParentPath)
+
+        if self._recording.take(time_in_recording, (path, "transform"), record):
             self._scene.set_transform(path, matrix)
 
     def SetProperty(
@@ -326,7 +326,8 @@ class DrawingFace(MeshcatParts):
         Args:
             path: where; properties of objects of three.js have paths that end with '/<object>'.
             property: its name: 'visible', 'color' and 'modulated_opacity' of anything, 'top_color' and 'bottom_color'
-                of '/Background', 'intensity' of lights, 'zoom' of cameras, and all that three.js has.
+                of '/Background' (beyond pydrake: with 'sky' true, these are the colors above and at the horizon),
+                'intensity' of lights, 'zoom' of cameras, and all that three.js has.
             value: a bool, a float or a list of floats.
             time_in_recording: see above.
 
@@ -337,23 +338,19 @@ class DrawingFace(MeshcatParts):
         if not isinstance(property, str):
             raise TypeError(f"Meshcat.SetProperty('{path}'): the name of a property is a string; given {property!r}.")
         _, plain = kind_of_property(value)
-        frame = self._recording.frame(time_in_recording)
-        if frame is not None:
-            self._recording.animation.SetProperty(frame, path, property, plain)
-        if frame is None or self._recording.shows_too:
+
+        def record(animation: MeshcatAnimation, frame: int) -> None:
+            animation.SetProperty(frame, path, property, plain)
+
+        if self._recording.take(time_in_recording, (path, "property", property), record):
             parts = full_path(path)
             if parts == ["Background", "<object>"]:
                 parts = parts[:1]  # the client has one background, and it is no object
             command = {"type": "set_property", "path": joined_path(parts), "property": property, "value": plain}
             self._scene.set_at(path, f"property {property}", encode(command))
 
-    def Delete(self, path: str = "") -> None:
-        """Deletes all at and below a path: by default everything that does not begin with '/'; '/' is ignored."""
-        self._scene.delete(path)
-
-    def HasPath(self, path: str) -> bool:
-        """Returns whether something has been set at or below a path, and not deleted."""
-        return self._scene.has_path(path)
+    Delete = from_part(Scene.delete)
+    HasPath = from_part(Scene.has_path)
 
     # ------------------------------------------------------------------ helpers
 
@@ -364,16 +361,33 @@ class DrawingFace(MeshcatParts):
 
     def _draw(self, path: str, content: dict[str, Any], drawing: Drawing, time: float | None) -> None:
         """Sets an object, and records it, if that is on."""
-        frame = self._recording.frame(time)
-        if frame is not None:
-            self._recording.animation.set_drawing(frame, path, drawing)
-        if frame is None or self._recording.shows_too or not self._scene.has_path(path):
+
+        def record(animation: MeshcatAnimation, frame: int) -> None:
+            animation.set_drawing(frame, path, drawing)
+
+        if self._recording.take(time, (path, "drawing"), record) or not self._scene.has_path(path):
             self.set_object(path, content)
 
-    def _set_shape(self, path: str, shape: Shape, rgba: Rgba = _LIGHT) -> None:
+    def set_covered(self, path: str, shape: Shape, rgba: Rgba, contents: bytes, repeats: NDArray[np.float64]) -> None:
+        """SetObject with a picture on each face of the shape, in which white has the color `rgba`; beyond pydrake.
+
+        Args:
+            path: where.
+            shape: no Mesh or Convex, as these bring pictures of their own, if any.
+            rgba: the color.
+            contents: of the picture's file: PNG, JPEG or WebP.
+            repeats: how often it stands on a face, in both directions, shape [2].
+        """
+        self._set_shape(path, shape, rgba, contents, repeats)
+
+    def _set_shape(
+        self, path: str, shape: Shape, rgba: Rgba = _LIGHT, contents: bytes = b"", repeats: Any = None
+    ) -> None:
         color = _color("SetObject", rgba)
         try:
             content = shape_object(shape, color)
+            if contents:
+                content = cover(content, contents, np.asarray(repeats, dtype=np.float64))
         except RuntimeError as error:
             if not isinstance(shape, Mesh):
                 raise

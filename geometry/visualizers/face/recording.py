@@ -9,10 +9,10 @@ from merganser.framework.core.events import Demand
 from merganser.geometry.visualizers.animation import MeshcatAnimation
 from merganser.geometry.visualizers.controls import CONTROL
 from merganser.geometry.visualizers.encoding import encode
-from merganser.geometry.visualizers.face.parts import MeshcatParts
+from merganser.geometry.visualizers.face.parts import MeshcatParts, from_part
 from merganser.geometry.visualizers.pages import static_page, static_zip
 from merganser.geometry.visualizers.pose_block import PoseBlock
-from merganser.geometry.visualizers.scene import ANIMATION
+from merganser.geometry.visualizers.scene import ANIMATION, Scene
 
 __all__ = ["RecordingFace"]
 
@@ -27,7 +27,8 @@ class RecordingFace(MeshcatParts):
     ) -> MeshcatAnimation:
         """From now on, what is set with a `time_in_recording` is recorded.
 
-        Frames that are there stay, unless they have another rate; what is set twice at a frame is the later one.
+        Frames that are there stay, unless they have another rate, until something is set at their time again. A frame
+        shows what is set first of the time for which it is seen; of what is set twice at one time, the later.
 
         Args:
             frames_per_second: of the recording.
@@ -40,7 +41,7 @@ class RecordingFace(MeshcatParts):
             RuntimeError: the rate is not positive.
         """
         if frames_per_second != self._recording.animation.frames_per_second():
-            self._recording.animation = MeshcatAnimation(frames_per_second)
+            self._recording.begin(frames_per_second)
         self._recording.is_on = True
         self._scene.want_always(True)
         self._recording.shows_too = bool(set_visualizations_while_recording)
@@ -61,7 +62,7 @@ class RecordingFace(MeshcatParts):
 
     def DeleteRecording(self) -> None:
         """Forgets what was recorded; pages keep it until something else is shown."""
-        self._recording.animation = MeshcatAnimation(self._recording.animation.frames_per_second())
+        self._recording.begin(self._recording.animation.frames_per_second())
 
     def get_mutable_recording(self) -> MeshcatAnimation:
         """Returns the recording, whose settings may be changed; valid until DeleteRecording()."""
@@ -96,19 +97,18 @@ class RecordingFace(MeshcatParts):
 
     # ------------------------------------------------------------------ poses all at once
 
-    def add_pose_block(self, paths: list[str]) -> PoseBlock:
-        """Takes over the transforms of several paths, for `set_poses`."""
-        return self._scene.add_pose_block(paths)
+    add_pose_block = from_part(Scene.add_pose_block)
 
     def set_poses(self, block: PoseBlock, X: NDArray[np.float64], time_in_recording: float | None = None) -> None:
         """Sets the transforms of the paths of a block, shape [num_paths, 4, 4]: SetTransform for all at once.
 
         Axes may be scaled.
         """
-        frame = self._recording.frame(time_in_recording)
-        if frame is not None:
-            self._recording.animation.set_poses(frame, block, X.copy())
-        if frame is None or self._recording.shows_too:
+
+        def record(animation: MeshcatAnimation, frame: int) -> None:
+            animation.set_poses(frame, block, X.copy())
+
+        if self._recording.take(time_in_recording, block, record):
             self._scene.set_poses(block, X)
 
     def add_demand(self) -> Demand:

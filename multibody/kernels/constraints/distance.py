@@ -5,7 +5,7 @@ With n = p_PQ / |p_PQ| and [t; f] = [0; n],
     g = |p_PQ| - l                                                                        (1)
     k = n . (a_Q - a_P) + (|v_Q - v_P|^2 - gdot^2) / |p_PQ|                               (2)
 
-Where P is at Q, n is Wz.
+Where P is at Q, n is Wz and stands still.
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ def add_bias(
     v_PQ = subtract(velocity_of(V_WB_W, Q), velocity_of(V_WA_W, P))
     a_PQ = subtract(acceleration_of(A_WB_W, V_WB_W, Q), acceleration_of(A_WA_W, V_WA_W, P))
     around = dot(v_PQ, v_PQ) - value_io["rate"] * value_io["rate"]
-    value_io["bias"] += dot(n, a_PQ) + around / np.sqrt(dot(p_PQ, p_PQ))
+    value_io["bias"] += dot(n, a_PQ)
+    length = np.sqrt(dot(p_PQ, p_PQ))
+    if exceeds(length, 0.0):
+        value_io["bias"] += around / length
 
 
 KIND = ConstraintKind("distance", set_row, add_bias)

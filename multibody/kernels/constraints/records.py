@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from merganser.framework.native.records_of_arrays import ArrayOf
 from merganser.multibody.kernels.layout import _interned
 
-__all__ = ["constraint_row_dtype", "constraint_value_dtype"]
+__all__ = [
+    "MAX_COORDINATES",
+    "ConstraintRecords",
+    "ConstraintValues",
+    "constraint_row_dtype",
+    "constraint_value_dtype",
+]
+
+MAX_COORDINATES = 8  # of one row
 
 constraint_row_dtype = np.dtype(
     [
@@ -29,6 +39,9 @@ constraint_row_dtype = np.dtype(
         ("q_1", np.int64),
         ("v_0", np.int64),
         ("v_1", np.int64),
+        ("num_more", np.int64),  # how many more coordinates there are, all of them in the trees of v_0 and v_1
+        ("more_q", np.int64, (MAX_COORDINATES - 2,)),
+        ("more_v", np.int64, (MAX_COORDINATES - 2,)),
         ("constants", np.float64, (8,)),
         # In continuous time gddot = -damping gdot - stiffness g (Baumgarte). Of a compliant row, those of its spring.
         ("stiffness", np.float64),  # [1/s^2, or N/m]
@@ -50,9 +63,14 @@ def constraint_value_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
             ("F_W", scalar, (6,)),  # [t; f], on B at Q; on A at P the opposite
             ("p_WP", scalar, (3,)),
             ("p_WQ", scalar, (3,)),
-            ("slopes", scalar, (2,)),  # of coordinates: dg/dq_0 and dg/dq_1
+            ("slopes", scalar, (MAX_COORDINATES,)),  # of coordinates: dg/dq_0, dg/dq_1 and so on
             ("multiplier", scalar),  # of F_W or slopes
             ("norm", scalar),  # workspace: length of the row in the metric of the inverse mass matrix
             ("target", scalar),  # workspace: K vdot that is wanted
         ]
     )
+
+
+# What kernels take, by the hints of their parameters (framework/native/hinted_types.py).
+ConstraintRecords = Annotated[NDArray[Any], ArrayOf(constraint_row_dtype)]
+ConstraintValues = Annotated[NDArray[Any], ArrayOf(constraint_value_dtype())]

@@ -8,7 +8,7 @@ rate. With velocities of the points,
 so K^T lambda are the generalized forces of the forces lambda [t; f]. Of the bodies inboard of both A and B only the
 turning moves P against Q, if they are apart. With accelerations for vdot = 0, gddot = K vdot + k, with k of the kind.
 
-A row between coordinates has gdot = dg/dq_0 v_0 + dg/dq_1 v_1 (2).
+A row between coordinates has gdot = dg/dq_0 v_0 + dg/dq_1 v_1 + ... (2).
 
 A row that no velocity can change, such as motion out of the plane of a planar linkage, is found by comparing it to
 what its terms would be if they did not cancel or vanish:
@@ -23,14 +23,13 @@ Source: R. Featherstone, Rigid Body Dynamics Algorithms (2008), chapter 8 (loop 
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
-from merganser.multibody.kernels.constraints.ends import velocity_of
 from merganser.multibody.kernels.constraints.table import add_bias, set_row
+from merganser.multibody.kernels.ends import arm_to, push, velocity_of
 from merganser.multibody.kernels.scalars import exceeds
 from merganser.multibody.kernels.spatial import (
     Array,
     Vector3,
     add,
-    add_spatial,
     cross,
     dot,
     rotational,
@@ -46,6 +45,7 @@ __all__ = [
     "calc_constraint_rates",
     "calc_constraint_rows",
     "constraint_rows",
+    "fill_more",
     "fill_row",
     "write_row",
 ]
@@ -66,6 +66,8 @@ def fill_row(
 ) -> int:
     """Adds K of one row, equations (1) and (2), and returns whether any velocity can change it (3).
 
+    Of rows between more than two coordinates those of the first two; fill_more() is for the others.
+
     Args:
         topology: shape [num_mobods].
         row, value: records of the row.
@@ -85,12 +87,11 @@ def fill_row(
         on_B = b > a
         body = b if on_B else a
         sign, point, start = (1.0, p_WQ, start_1) if on_B else (-1.0, p_WP, start_0)
-        arm = subtract(point, vector(position_in[body]["p_WoBo_W"]))
+        arm = arm_to(position_in[body], point)
         moment, at = add(t, cross(arm, f)), start + topology[body]["v_start"]
         for k in range(topology[body]["num_v"]):
             H = position_in[body]["H_PB_W"][k]
-            w_k = rotational(H)
-            v_k = add(translational(H), cross(w_k, arm))
+            w_k, v_k = rotational(H), velocity_of(H, arm)
             entry = sign * (dot(w_k, moment) + dot(translational(H), f))
             K_out[at + k] = entry
             square = square + entry * entry
@@ -101,6 +102,12 @@ def fill_row(
             a = topology[body]["parent"]
     _add_turning_of_both(topology, a, position_in, cross(subtract(p_WQ, p_WP), f), start_0, K_out)
     return 1 if exceeds(square, DEPENDENCE_TOLERANCE * bound) else 0
+
+
+@device
+def fill_more(row: Array, value: Array, k: int, start: int, K_out: Array) -> None:
+    """Adds what further coordinate k of a row has in K (2), with velocity 0 of the plant at `start`."""
+    K_out[start + row["more_v"][k]] += value["slopes"][2 + k]
 
 
 @device
@@ -136,6 +143,8 @@ def calc_constraint_rows(
         for k in range(K_out.shape[1]):
             K_out[r, k] = 0.0
         kept_out[r] = fill_row(topology, rows[r], position_in, value_out[r], 0, 0, K_out[r])
+        for k in range(rows[r]["num_more"]):
+            fill_more(rows[r], value_out[r], k, 0, K_out[r])
 
 
 @device
@@ -158,10 +167,12 @@ def calc_constraint_rates(
         V_A, V_B = velocity_in[A]["V_WB_W"], velocity_in[B]["V_WB_W"]
         if row["acts_on_coordinates"] != 0:
             value["rate"] = value["slopes"][0] * v_in[row["v_0"]] + value["slopes"][1] * v_in[row["v_1"]]
+            for k in range(row["num_more"]):
+                value["rate"] += value["slopes"][2 + k] * v_in[row["more_v"][k]]
         else:
             t, f = rotational(value["F_W"]), translational(value["F_W"])
-            v_P = velocity_of(V_A, subtract(vector(value["p_WP"]), vector(position_in[A]["p_WoBo_W"])))
-            v_Q = velocity_of(V_B, subtract(vector(value["p_WQ"]), vector(position_in[B]["p_WoBo_W"])))
+            v_P = velocity_of(V_A, arm_to(position_in[A], vector(value["p_WP"])))
+            v_Q = velocity_of(V_B, arm_to(position_in[B], vector(value["p_WQ"])))
             value["rate"] = dot(t, subtract(rotational(V_B), rotational(V_A))) + dot(f, subtract(v_Q, v_P))
         value["bias"] = 0.0 * value["rate"]
         add_bias(
@@ -182,10 +193,8 @@ def add_force_of_row(row: Array, value: Array, multiplier: float, position_in: A
     """
     t, f = scaled(multiplier, rotational(value["F_W"])), scaled(multiplier, translational(value["F_W"]))
     A, B = row["mobod_A"], row["mobod_B"]
-    arm_B = subtract(vector(value["p_WQ"]), vector(position_in[B]["p_WoBo_W"]))
-    arm_A = subtract(vector(value["p_WP"]), vector(position_in[A]["p_WoBo_W"]))
-    add_spatial(F_io[B], add(t, cross(arm_B, f)), f)
-    add_spatial(F_io[A], scaled(-1.0, add(t, cross(arm_A, f))), scaled(-1.0, f))
+    push(F_io[B], arm_to(position_in[B], vector(value["p_WQ"])), t, f)
+    push(F_io[A], arm_to(position_in[A], vector(value["p_WP"])), scaled(-1.0, t), scaled(-1.0, f))
 
 
 constraint_rows = kernel(calc_constraint_rows)

@@ -22,22 +22,20 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.native import device
-from merganser.multibody.kernels.elements.ends import arm
 from merganser.multibody.kernels.elements.kind import FINE, NO_FORCE, ForceElementKind
-from merganser.multibody.kernels.frames import Axes, axes_of, express
+from merganser.multibody.kernels.ends import arm_of, push, velocity_of
+from merganser.multibody.kernels.frames import Axes, axes_of, combine, express
 from merganser.multibody.kernels.layout import BUSHING
 from merganser.multibody.kernels.scalars import arctangent, exceeds
 from merganser.multibody.kernels.spatial import (
     Array,
     Vector3,
     add,
-    add_spatial,
     cross,
     dot,
     rotational,
     scaled,
     subtract,
-    translational,
     vector,
 )
 
@@ -54,14 +52,12 @@ def _measure_bushing(
     body_0, body_1 = position_in[element["mobod_0"]], position_in[element["mobod_1"]]
     V_0, V_1 = velocity_in[element["mobod_0"]]["V_WB_W"], velocity_in[element["mobod_1"]]["V_WB_W"]
     A, C = axes_of(body_0, constant["X_L0A"]), axes_of(body_1, constant["X_L1C"])
-    arm_0, arm_1 = arm(body_0, constant["X_L0A"]), arm(body_1, constant["X_L1C"])
+    arm_0, arm_1 = arm_of(body_0, constant["X_L0A"]), arm_of(body_1, constant["X_L1C"])
     r = subtract(add(vector(body_1["p_WoBo_W"]), arm_1), add(vector(body_0["p_WoBo_W"]), arm_0))
     w_WA = rotational(V_0)
     w_AC = subtract(rotational(V_1), w_WA)
-    v_WAo = add(translational(V_0), cross(w_WA, arm_0))
-    v_WCo = add(translational(V_1), cross(rotational(V_1), arm_1))
     # rdot = v_ACo - w_AC x r / 2, with v_ACo = v_WCo - v_WAo - w_WA x r  (2)
-    rdot = subtract(subtract(v_WCo, v_WAo), cross(add(w_WA, scaled(0.5, w_AC)), r))
+    rdot = subtract(subtract(velocity_of(V_1, arm_1), velocity_of(V_0, arm_0)), cross(add(w_WA, scaled(0.5, w_AC)), r))
     return A, C, express(A, r), express(A, w_AC), express(A, rdot)
 
 
@@ -142,18 +138,12 @@ def add_bushing(
     r_B, rdot_B = _turn(-s, e, r_A), _turn(-s, e, rdot_A)
     f_A = _turn(s, e, scaled(-1.0, add(_times(k, 3, r_B), _times(d, 3, rdot_B))))
     # [t; f] at Bo, shifted to the origins of both bodies.
-    t, f, half = _combine(A, t_A), _combine(A, f_A), scaled(0.5, _combine(A, r_A))
-    p_0 = add(arm(position_in[element["mobod_0"]], constant["X_L0A"]), half)
-    p_1 = subtract(arm(position_in[element["mobod_1"]], constant["X_L1C"]), half)
-    add_spatial(F_1_out, add(t, cross(p_1, f)), f)
-    add_spatial(F_0_out, scaled(-1.0, add(t, cross(p_0, f))), scaled(-1.0, f))
+    t, f, half = combine(A, t_A), combine(A, f_A), scaled(0.5, combine(A, r_A))
+    p_0 = add(arm_of(position_in[element["mobod_0"]], constant["X_L0A"]), half)
+    p_1 = subtract(arm_of(position_in[element["mobod_1"]], constant["X_L1C"]), half)
+    push(F_1_out, p_1, t, f)
+    push(F_0_out, p_0, scaled(-1.0, t), scaled(-1.0, f))
     return FINE
-
-
-@device
-def _combine(axes: Axes, a_A: Vector3) -> Vector3:
-    """a_W of a vector expressed in A."""
-    return add(add(scaled(a_A[0], axes[0]), scaled(a_A[1], axes[1])), scaled(a_A[2], axes[2]))
 
 
 @device

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.native import device
-from merganser.multibody.kernels.elements.ends import arm
 from merganser.multibody.kernels.elements.kind import FINE, NO_FORCE, ForceElementKind
+from merganser.multibody.kernels.ends import arm_of, velocity_of
 from merganser.multibody.kernels.layout import SPRING_DAMPER
 from merganser.multibody.kernels.scalars import exceeds
 from merganser.multibody.kernels.spatial import (
@@ -24,10 +24,8 @@ from merganser.multibody.kernels.spatial import (
     add_spatial,
     cross,
     dot,
-    rotational,
     scaled,
     subtract,
-    translational,
     vector,
 )
 
@@ -43,15 +41,13 @@ def _measure_spring(
     """l, ldot, u and the arms p_L0oAo_W and p_L1oCo_W; NaN for ldot and u if there is no length."""
     body_0, body_1 = position_in[element["mobod_0"]], position_in[element["mobod_1"]]
     V_0, V_1 = velocity_in[element["mobod_0"]]["V_WB_W"], velocity_in[element["mobod_1"]]["V_WB_W"]
-    arm_0, arm_1 = arm(body_0, constant["X_L0A"]), arm(body_1, constant["X_L1C"])
+    arm_0, arm_1 = arm_of(body_0, constant["X_L0A"]), arm_of(body_1, constant["X_L1C"])
     r = subtract(add(vector(body_1["p_WoBo_W"]), arm_1), add(vector(body_0["p_WoBo_W"]), arm_0))
-    v_0 = add(translational(V_0), cross(rotational(V_0), arm_0))
-    v_1 = add(translational(V_1), cross(rotational(V_1), arm_1))
     length = np.sqrt(dot(r, r))
     if not _has_length(constant, length):
         return length, np.nan * length, scaled(np.nan, r), arm_0, arm_1
     u = scaled(1.0 / length, r)
-    return length, dot(u, subtract(v_1, v_0)), u, arm_0, arm_1
+    return length, dot(u, subtract(velocity_of(V_1, arm_1), velocity_of(V_0, arm_0))), u, arm_0, arm_1
 
 
 @device

@@ -40,7 +40,7 @@ def set_pose(node: Array, fixed: Array, parameters: Array, q_in: Array, R_FM: Ar
     rho = segment["turning_rate"]
     sin_theta, cos_theta = np.sin(rho * d), np.cos(rho * d)
     # R_MiM and p_MiM_Mi  (1), (2)
-    along, across = d, 0.0 * d
+    along, across = d, 0.5 * rho * d * d  # to first order in rho
     if real_part(rho) != 0.0:
         half = np.sin(0.5 * rho * d)
         along, across = sin_theta / rho, 2.0 * half * half / rho

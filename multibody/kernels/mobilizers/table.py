@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.kind_table import KindTable, Role
 from merganser.multibody.kernels.mobilizers import (
+    ball_quaternion,
     ball_rpy,
     curvilinear,
     planar,
@@ -36,6 +37,7 @@ MOBILIZERS: tuple[MobilizerKind, ...] = (
     rpy_floating.KIND,
     universal.KIND,
     curvilinear.KIND,
+    ball_quaternion.KIND,
 )
 
 ROLES = {

@@ -44,6 +44,7 @@ class MjcfActuator:
         law: what force it makes.
         gear: of the force, and of position and velocity.
         rotor_inertia: of its own [kg m^2 or kg].
+        clamps_control: whether the control is kept within `ctrlrange`.
     """
 
     node: XmlNode
@@ -53,6 +54,16 @@ class MjcfActuator:
     law: ActuatorLaw
     gear: float
     rotor_inertia: float
+    clamps_control: bool = True
+
+    @property
+    def group(self) -> int:
+        """By which actuators are switched off together."""
+        return int(self.node.float_attribute("group", 0.0))
+
+    def control_range(self) -> tuple[float, float] | None:
+        """The least and the largest control; None if there are none."""
+        return read_range(self.node, "ctrlrange", "ctrllimited", self.settings) if self.clamps_control else None
 
 
 def read_actuators(tree: MjcfTree, model: MjcfModel, report: MjcfReport) -> list[MjcfActuator]:
@@ -68,14 +79,17 @@ def read_actuators(tree: MjcfTree, model: MjcfModel, report: MjcfReport) -> list
     Raises:
         ParsingError: a name or number is wrong.
     """
-    actuators = []
-    for placement in tree.placements:
+    actuators: list[MjcfActuator] = []
+    options = tree.world.source.options
+    for placement in tree.placements if options.allows("actuation") else ():
         for element in placement.source.section("actuator"):
             if element.tag not in ACTUATOR_TAGS:
                 report.add(element.location, f"<{element.tag}> is unknown in <actuator>; left out")
             else:
                 actuators += _read(element, placement, model, report)
+    actuators = [a for a in actuators if a.group not in options.disabled_actuator_groups]
     for actuator in actuators:
+        actuator.clamps_control = options.allows("clampctrl")
         squared = actuator.gear**2
         actuator.joint.rotors += squared * actuator.rotor_inertia
         actuator.joint.damping += squared * _damping(actuator.node, report)
@@ -197,9 +211,7 @@ def _gains(actuator: MjcfActuator, reference: ReferenceMass, report: MjcfReport)
             f"<{actuator.node.tag}> is a PD controller: the desired position or speed, and what is left of its force, "
             "are for its user to compute",
         )
-    elif read_range(actuator.node, "ctrlrange", "ctrllimited", actuator.settings) or "inheritrange" in (
-        actuator.node.attributes
-    ):
+    elif actuator.control_range() or "inheritrange" in actuator.node.attributes:
         report.add(location, f"<{actuator.node.tag}> ctrlrange: the desired state of a PD controller is not clamped")
     return stiffness * actuator.gear**2, damping * actuator.gear**2
 
@@ -210,7 +222,7 @@ def _effort_limit(actuator: MjcfActuator, report: MjcfReport) -> float:
     ranges = [(1.0, "actuatorfrcrange of its joint", actuator.joint.effort_range)]
     force = read_range(node, "forcerange", "forcelimited", actuator.settings)
     ranges += [(gear, "forcerange", force)] if force else []
-    control = read_range(node, "ctrlrange", "ctrllimited", actuator.settings)
+    control = actuator.control_range()
     ranges += [(gear * abs(actuator.law.gain[0]), "ctrlrange", control)] if control and actuator.law.is_motor else []
     limits = [inf]
     for factor, name, (low, high) in ranges:

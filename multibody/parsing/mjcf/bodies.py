@@ -29,7 +29,8 @@ class MjcfLink:
         X_PB: pose in the parent where the file puts it.
         joints: in their order.
         geometries: all that are supported.
-        sites: frames on it, with their poses in it.
+        sites, cameras: frames on it, with their poses in it.
+        lights: with the poses of the frames in it in which they are described.
         mass: in B.
         name: in the plant; set when all are known.
     """
@@ -40,6 +41,8 @@ class MjcfLink:
     joints: list[MjcfJoint] = field(default_factory=list)
     geometries: list[MjcfGeometry] = field(default_factory=list)
     sites: list[tuple[MjcfPart, RigidTransform]] = field(default_factory=list)
+    cameras: list[tuple[MjcfPart, RigidTransform]] = field(default_factory=list)
+    lights: list[tuple[MjcfPart, RigidTransform]] = field(default_factory=list)
     mass: MassProperties = field(default_factory=MassProperties)
     name: str = ""
 
@@ -84,23 +87,31 @@ class MjcfModel:
         """What a description calls a body."""
         return BodyReference.world() if link.is_world else BodyReference(self.name, link.name)
 
+    def subtree(self, link: MjcfLink) -> list[MjcfLink]:
+        """A body and all that stand in it, without the world."""
+        inside = {link}
+        for other in self.links:  # parents come before their children
+            if other.parent in inside:
+                inside.add(other)
+        return [other for other in self.links if other in inside and not other.is_world]
+
     def joints(self) -> Iterator[MjcfJoint]:
         """All joints, in MuJoCo's order of coordinates."""
         return (joint for link in self.links for joint in link.joints)
 
 
-def read_bodies(name: str, tree: MjcfTree, report: MjcfReport) -> MjcfModel:
+def read_bodies(name: str, tree: MjcfTree, reader: MjcfGeometryReader, report: MjcfReport) -> MjcfModel:
     """Reads joints, geometries, sites and masses of all bodies.
 
     Args:
         name: of the model.
         tree: its bodies.
+        reader: reads geometries.
         report: receives what has no counterpart.
 
     Raises:
         ParsingError: a number or name is wrong.
     """
-    reader = MjcfGeometryReader(report)
     model = MjcfModel(name, [], {})
     for body in tree.world.with_descendants():
         link = MjcfLink(body, model.link_of[body.parent] if body.parent else None, body.X_PB)
@@ -108,6 +119,8 @@ def read_bodies(name: str, tree: MjcfTree, report: MjcfReport) -> MjcfModel:
         model.link_of[body] = link
         _read_geometries(link, reader, model)
         link.sites = [(part, _site_pose(part)) for part in body.sites]
+        link.cameras = [(part, part.pose()) for part in body.cameras]
+        link.lights = [(part, part.X_BF) for part in body.lights]
         for part in body.joints:
             joint = read_joint(part, body, report)
             link.joints.append(joint)

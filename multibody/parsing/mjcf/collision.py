@@ -80,11 +80,13 @@ def add_exclusions(
         for g in geometries
     }
     excluded = [(a, b, location) for a, b in _incompatible(own_geometries)]
-    excluded += [(_of(a, own_geometries), _of(b, own_geometries), location) for a, b in _neighbours(model)]
+    ignores_parents = tree.world.source.options.allows("filterparent")
+    neighbours = _neighbours(model, ignores_parents)
+    excluded += [(_of(a, own_geometries), _of(b, own_geometries), location) for a, b in neighbours]
     excluded += [
         (own_geometries[a], own_geometries[b], where) for a, b, where in _excluded_bodies(tree, model)
     ]
-    _report_neighbours(own_geometries, pairs, report)
+    _report_neighbours(own_geometries, pairs, ignores_parents, report)
     for first, second, where in excluded:
         for part_of_first, part_of_second in _without_pairs(first, second, pairs):
             description.exclusions.append(
@@ -94,15 +96,17 @@ def add_exclusions(
             )
 
 
-def _report_neighbours(own: dict[MjcfLink, list[MjcfGeometry]], pairs: Pairs, report: MjcfReport) -> None:
+def _report_neighbours(
+    own: dict[MjcfLink, list[MjcfGeometry]], pairs: Pairs, ignores_parents: bool, report: MjcfReport
+) -> None:
     """Names bodies that ignore each other because of the joint between them, though MuJoCo lets them touch."""
     for link, geometries in own.items():
         parent = link.parent
         if parent is None or parent.is_world or len(link.joints) > 1:
             continue
-        is_fixed = parent.weld_root().is_world and link.joints
+        may_touch = link.joints and (parent.weld_root().is_world or not ignores_parents)
         chosen = [frozenset((g, other)) in pairs for g in geometries for other in own[parent]]
-        if any(chosen) or (is_fixed and any(_meet(g, other) for g in geometries for other in own[parent])):
+        if any(chosen) or (may_touch and any(_meet(g, other) for g in geometries for other in own[parent])):
             node = link.body.node
             report.add(node.location, f"<body> '{link.name}' does not touch '{parent.name}', its neighbour in the tree")
 
@@ -130,8 +134,12 @@ def _incompatible(
                 yield groups[type_1, affinity_1], groups[type_2, affinity_2]
 
 
-def _neighbours(model: MjcfModel) -> Iterator[tuple[list[MjcfLink], list[MjcfLink]]]:
-    """Bodies welded together, with those that are welded to their parent, if that moves."""
+def _neighbours(
+    model: MjcfModel, ignores_parents: bool
+) -> Iterator[tuple[list[MjcfLink], list[MjcfLink]]]:
+    """Bodies welded together, with those that are welded to their parent, if that moves and is to be ignored."""
+    if not ignores_parents:
+        return
     welded: dict[MjcfLink, list[MjcfLink]] = defaultdict(list)
     for link in model.links:
         welded[link.weld_root()].append(link)

@@ -1,38 +1,42 @@
-"""Equality constraints of MJCF files: balls, welds, and couplers of joints and of fixed tendons."""
+"""Equality constraints of MJCF files: balls, welds, and equations between joints or fixed tendons."""
 
 from __future__ import annotations
 
 __all__ = ["add_equalities"]
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from merganser.framework.math import Quaternion, RigidTransform, RotationMatrix
+from merganser.multibody.kernels.constraints.linear import MOST_COORDINATES
 from merganser.multibody.parsing.description import (
     BallConstraintDescription,
     CouplerDescription,
+    EqualityDescription,
     ModelDescription,
     WeldConstraintDescription,
 )
 from merganser.multibody.parsing.mjcf.bodies import MjcfLink, MjcfModel
-from merganser.multibody.parsing.mjcf.names import Copies
+from merganser.multibody.parsing.mjcf.joint import MjcfJoint
 from merganser.multibody.parsing.mjcf.report import MjcfReport
 from merganser.multibody.parsing.mjcf.settings import read_flag
-from merganser.multibody.parsing.mjcf.tendon import FixedTendon, read_tendons
-from merganser.multibody.parsing.mjcf.tree import MjcfTree, Placement
+from merganser.multibody.parsing.mjcf.tendon import FixedTendon
+from merganser.multibody.parsing.mjcf.tree import MjcfBody, MjcfTree, Placement
 from merganser.multibody.parsing.xml_reader import XmlNode
 
 _FLEXES = ("flex", "flexstrain", "flexvert", "distance")
 _SMALLEST_RATIO = 1e-12
+_UNABLE = {"joint": "only hinges and slides can be coupled", "tendon": "its tendon is one along a path"}
 
 
 def add_equalities(tree: MjcfTree, model: MjcfModel, description: ModelDescription, report: MjcfReport) -> None:
     """Adds the constraints of all <equality> sections.
 
     Args:
-        tree: has the sections of all files.
+        tree: has the sections of all files; names of tendons are known.
         model: has bodies and joints, with their names.
         description: receives the constraints.
         report: receives what has no counterpart.
@@ -40,8 +44,6 @@ def add_equalities(tree: MjcfTree, model: MjcfModel, description: ModelDescripti
     Raises:
         ParsingError: a name or number is wrong.
     """
-    for placement in tree.placements:
-        read_tendons(placement, model, report)
     for placement in tree.placements:
         writer = _EqualityWriter(placement, model, description, report)
         for element in placement.source.section("equality"):
@@ -132,19 +134,23 @@ class _EqualityWriter:
     # -- joints and tendons ----------------------------------------------------------------------------------
 
     def _couple(self, node: XmlNode, kind: str) -> None:
-        """y - y0 = a0 + a1 (x - x0) + ... between two joints or tendons, or of one."""
+        """y - y0 = a0 + a1 (x - x0) + ... between two joints or tendons; of one, y - y0 = a0."""
         coefficients = node.vector_attribute("polycoef", (1, 2, 3, 4, 5), [0.0, 1.0, 0.0, 0.0, 0.0])
         a = np.array([0.0, 1.0, 0.0, 0.0, 0.0])
         a[: len(coefficients)] = coefficients
         references = [(kind, node.require_attribute(f"{kind}1"))]
         if node.attributes.get(f"{kind}2"):
             references.append((kind, node.attributes[f"{kind}2"]))
-        if a[2:].any() and len(references) == 2:
-            self.report.add(node.location, f"<equality> <{kind}> is left out: its polynomial is not linear")
-            return
-        for copies, things in self.placement.names.combinations(node, references):
-            lengths = [self._length(kind, thing) for thing in things]
-            self._add_coupler(node, kind, lengths, a, copies)
+        else:
+            a[1:] = 0.0
+        for _, things in self.placement.names.combinations(node, references):
+            y, x = (*(self._length(kind, thing) for thing in things), FixedTendon({}))[:2]
+            if y is None or x is None:
+                self.report.add(node.location, f"<equality> <{kind}> is left out: {_UNABLE[kind]}")
+            elif a[2:].any():
+                self._add_polynomial(node, kind, y, x, a)
+            else:
+                self._add_linear(node, kind, y, x, a)
 
     def _length(self, kind: str, thing: Any) -> FixedTendon | None:
         """The linear function of joints that is held; None if it is none."""
@@ -153,25 +159,60 @@ class _EqualityWriter:
         joint = self.model.joint_of[thing[1]]
         return FixedTendon({joint: 1.0}) if joint.is_scalar else None
 
-    def _add_coupler(
-        self, node: XmlNode, kind: str, lengths: list[FixedTendon | None], a: np.ndarray, copies: Copies
-    ) -> None:
-        """Adds c0 q0 + c1 q1 = constant as a coupler, if not more than two joints take part."""
-        y, x = lengths[0], lengths[1] if len(lengths) == 2 else FixedTendon({})
-        if y is None or x is None:
-            self.report.add(node.location, f"<equality> <{kind}> is left out: only hinges and slides can be coupled")
-            return
-        # y - a1 x = y0 + a0 - a1 x0, of which the values in the configuration of the file are those without a0.
-        together = y.minus(x, float(a[1]) if len(lengths) == 2 else 0.0)
+    def _add_linear(self, node: XmlNode, kind: str, y: FixedTendon, x: FixedTendon, a: np.ndarray) -> None:
+        """y - a1 x = y0 + a0 - a1 x0: of one joint that stays, of two as a coupler, or of more."""
+        together = y.minus(x, float(a[1]))
         constant = together.reference_length() + float(a[0])
-        terms = [(joint, c) for joint, c in together.coefficients.items() if abs(c) > _SMALLEST_RATIO]
-        if len(terms) != 2:
-            what = "one joint" if len(terms) == 1 else f"{len(terms)} joints"
-            self.report.add(node.location, f"<equality> <{kind}> of {what} is left out: couplers take two")
+        terms = {joint: c for joint, c in together.coefficients.items() if abs(c) > _SMALLEST_RATIO}
+        trees = [_tree_of(joint) for joint in terms]
+        if not 0 < len(terms) <= MOST_COORDINATES or len(set(trees)) > 2:
+            what = f"{len(terms)} joints" + (f" of {len(set(trees))} trees of bodies" if len(set(trees)) > 2 else "")
+            self.report.add(node.location, f"<equality> <{kind}> of {what} is left out")
             return
-        (joint0, c0), (joint1, c1) = terms
-        if not np.isfinite([c1 / c0, constant / c0]).all():
-            raise node.error(f"{node.describe()} has coefficients too large or small to compute with.")
-        self.description.couplers.append(
-            CouplerDescription(self.model.name, joint0.name, joint1.name, -c1 / c0, constant / c0, node.location)
+        # Joints of the first tree that is not that of the first joint come second, see kernels/constraints.
+        second = next((k for k, tree in enumerate(trees) if tree is not trees[0]), min(1, len(terms) - 1))
+        joints = list(terms)
+        joints = [joints[0], *joints[second : second + 1], *(j for k, j in enumerate(joints) if k not in (0, second))]
+        c = [terms[joint] for joint in joints]
+        self._check_finite(node, np.array([*c, constant]) / c[0])
+        if len(terms) == 2:
+            description = CouplerDescription(
+                self.model.name, joints[0].name, joints[1].name, -c[1] / c[0], constant / c[0], node.location
+            )
+            self.description.couplers.append(description)
+        elif len(terms) == 1:
+            self._add_equality(node, "polynomial", joints[:1], [constant / c[0], *[0.0] * 6])
+        else:
+            self._add_equality(node, "linear", joints, [constant / c[0], *(value / c[0] for value in c)])
+
+    def _add_polynomial(self, node: XmlNode, kind: str, y: FixedTendon, x: FixedTendon, a: np.ndarray) -> None:
+        """c (q - r) = a0 + a1 d (p - r') + a2 d^2 (p - r')^2 + ... of two different joints."""
+        if len(y.coefficients) != 1 or len(x.coefficients) != 1 or set(y.coefficients) & set(x.coefficients):
+            self.report.add(node.location, f"<equality> <{kind}> is left out: its polynomial is not of two joints")
+            return
+        ((joint, c),), ((other, d),) = y.coefficients.items(), x.coefficients.items()
+        with np.errstate(all="ignore"):
+            scaled = a * d ** np.arange(5.0) / c
+        self._check_finite(node, scaled)
+        self._add_equality(node, "polynomial", [joint, other], [*scaled, joint.reference, other.reference])
+
+    def _add_equality(self, node: XmlNode, kind: str, joints: Sequence[MjcfJoint], constants: Sequence[float]) -> None:
+        names = tuple(joint.name for joint in joints)
+        self.description.equalities.append(
+            EqualityDescription(kind, names, tuple(map(float, constants)), node.location)
         )
+
+    @staticmethod
+    def _check_finite(node: XmlNode, numbers: np.ndarray) -> None:
+        if not np.isfinite(numbers).all():
+            raise node.error(f"{node.describe()} has coefficients too large or small to compute with.")
+
+
+def _tree_of(joint: MjcfJoint) -> MjcfBody:
+    """The outermost body that joints move, of those around that of a joint."""
+    body: MjcfBody | None = joint.body
+    top = joint.body
+    while body is not None:
+        top = body if body.joints else top
+        body = body.parent
+    return top

@@ -52,6 +52,8 @@ def _fuse(link: MjcfLink, children: list[MjcfLink], model: MjcfModel) -> None:
         geometry.description = replace(old, name=unique_name(old.name, taken), X_BG=X_PB @ old.X_BG)
         parent.geometries.append(geometry)
     parent.sites += [(part, X_PB @ X_BS) for part, X_BS in link.sites]
+    parent.cameras += [(part, X_PB @ X_BC) for part, X_BC in link.cameras]
+    parent.lights += [(part, X_PB @ X_BF) for part, X_BF in link.lights]
     for child in children:
         child.parent, child.X_PB = parent, X_PB @ child.X_PB
     for body in [body for body, found in model.link_of.items() if found is link]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 __all__ = ["MjcfGeometry", "MjcfGeometryReader"]
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -20,15 +21,24 @@ from merganser.multibody.parsing.mjcf.pose import segment_pose
 from merganser.multibody.parsing.mjcf.report import MjcfReport
 from merganser.multibody.parsing.mjcf.settings import read_flag
 from merganser.multibody.parsing.mjcf.source import MjcfSource
+from merganser.multibody.parsing.mjcf.texture import (
+    MjcfTexture,
+    finite_plane,
+    read_texture,
+    textured_box,
+    textured_plane,
+)
 from merganser.multibody.parsing.mjcf.tree import MjcfPart
 from merganser.multibody.parsing.xml_reader import XmlNode
 
 _TYPES = ("plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf")
 _NUM_SIZES = {"sphere": 1, "capsule": 2, "ellipsoid": 3, "cylinder": 2, "box": 3}
 _ALONG_A_SEGMENT = ("capsule", "ellipsoid", "cylinder", "box")
+_NOTHING = ShapeDescription("Mesh")  # of which the file is not opened
 _GRAY = (0.5, 0.5, 0.5, 1.0)
 _WATER = 1000.0  # [kg/m^3]
 _NUM_VISIBLE_GROUPS = 3
+_SHOWN = (".png", ".jpg", ".jpeg")  # of pictures on planes
 _PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".ktx")
 
 
@@ -42,6 +52,7 @@ class MjcfGeometry:
         mass: in B, if it counts for the inertia of the body.
         contype, conaffinity: bits; two geometries touch if the one's type meets the other's affinity.
         is_visible: whether it is drawn.
+        drawn: the shape that is drawn in place of its own, with materials of its own.
     """
 
     part: MjcfPart
@@ -50,6 +61,14 @@ class MjcfGeometry:
     contype: int
     conaffinity: int
     is_visible: bool
+    drawn: ShapeDescription | None = None
+
+    @property
+    def visual(self) -> GeometryDescription:
+        """As it is drawn."""
+        if self.drawn is None:
+            return self.description
+        return replace(self.description, shape=self.drawn, rgba=None, diffuse_map="")
 
     @property
     def may_touch(self) -> bool:
@@ -59,11 +78,19 @@ class MjcfGeometry:
 
 @dataclass
 class MjcfGeometryReader:
-    """Reads geometries; meshes are read once."""
+    """Reads geometries; meshes are read once.
+
+    Attributes:
+        report: receives what has no counterpart.
+        with_files: whether files are opened that only can be seen or touched; of other meshes, whose mass or size
+            counts, they always are.
+    """
 
     report: MjcfReport
+    with_files: bool = True
     _meshes: dict[int, MjcfMesh] = field(default_factory=dict)  # by the id of their nodes, which live as long
     _fields: dict[int, ShapeDescription] = field(default_factory=dict)
+    _textures: dict[int, MjcfTexture] = field(default_factory=dict)
 
     def read(self, part: MjcfPart, name: str, needs_mass: bool) -> MjcfGeometry | None:
         """Reads a <geom>; None for one that is not supported.
@@ -91,7 +118,9 @@ class MjcfGeometryReader:
         friction = float(node.vector_attribute("friction", (1, 2, 3), [1.0])[0])
         if friction < 0.0:
             raise node.error(f"{node.describe()} has the friction {friction:g}; it cannot be negative.")
-        rgba, picture = self._looks(part)
+        rgba, picture, drawn = self._looks(part, kind, shape)
+        if kind == "plane" and drawn is None:
+            drawn = finite_plane(node, rgba)
         description = GeometryDescription(
             name, X_BG, shape, node.location, rgba=rgba, friction=FrictionDescription(friction, friction),
             diffuse_map=picture,
@@ -99,7 +128,7 @@ class MjcfGeometryReader:
         contype, conaffinity = (_bits(node, what) for what in ("contype", "conaffinity"))
         group = node.float_attribute("group", 0.0)
         is_drawn = group < _NUM_VISIBLE_GROUPS and not (part.settings.discards_visuals and not contype | conaffinity)
-        return MjcfGeometry(part, description, mass_G.at(X_BG), contype, conaffinity, is_drawn)
+        return MjcfGeometry(part, description, mass_G.at(X_BG), contype, conaffinity, is_drawn, drawn)
 
     # -- shape and mass --------------------------------------------------------------------------------------
 
@@ -110,6 +139,9 @@ class MjcfGeometryReader:
         node = part.node
         if kind == "plane":
             return ShapeDescription("HalfSpace"), part.pose(), MassProperties()
+        only_for_looks = kind == "hfield" or (kind == "mesh" and not has_mass)
+        if only_for_looks and not self.with_files and "file" in part.source.asset(node, kind).attributes:
+            return _NOTHING, part.pose(), MassProperties()
         if kind == "hfield":
             return self._height_field(part), part.pose(), MassProperties()
         if kind == "mesh":
@@ -166,8 +198,10 @@ class MjcfGeometryReader:
 
     # -- looks -----------------------------------------------------------------------------------------------
 
-    def _looks(self, part: MjcfPart) -> tuple[np.ndarray, str]:
-        """The colour [r, g, b, a], and the path of a picture, if there is one."""
+    def _looks(
+        self, part: MjcfPart, kind: str, shape: ShapeDescription
+    ) -> tuple[np.ndarray, str, ShapeDescription | None]:
+        """The colour [r, g, b, a], the path of a picture, and what is drawn in place of the shape; if there are any."""
         node, source = part.node, part.source
         rgba = node.vector_attribute("rgba", 4, list(_GRAY))
         material = None
@@ -177,18 +211,38 @@ class MjcfGeometryReader:
             asset = source.asset(node, "mesh")
             material = source.asset(asset, "material") if asset.attributes.get("material") else None
         if material is None:
-            return np.clip(rgba, 0.0, 1.0), ""
+            return np.clip(rgba, 0.0, 1.0), "", None
         if tuple(rgba) == _GRAY:
             rgba = material.vector_attribute("rgba", 4, [1.0, 1.0, 1.0, 1.0])
-        return np.clip(rgba, 0.0, 1.0), self._picture(material, source)
+        rgba = np.clip(rgba, 0.0, 1.0)
+        if not (self.with_files and material.attributes.get("texture")):
+            return rgba, "", None
+        return self._textured(part, kind, shape, material, rgba)
 
-    def _picture(self, material: XmlNode, source: MjcfSource) -> str:
-        """The file of the texture of a material; empty for none, or one that cannot be shown."""
-        if not material.attributes.get("texture"):
-            return ""
-        texture = source.asset(material, "texture")
+    def _textured(
+        self, part: MjcfPart, kind: str, shape: ShapeDescription, material: XmlNode, rgba: np.ndarray
+    ) -> tuple[np.ndarray, str, ShapeDescription | None]:
+        """The same of what has a texture: planes and boxes are covered with it, others have its mean colour."""
+        node = part.source.asset(material, "texture")
+        path = self._picture(node, part.source)
+        if path and kind != "plane":
+            return rgba, path, None
+        if "file" in node.attributes and Path(path).suffix.lower() not in _SHOWN:
+            return rgba, "", None
+        if id(node) not in self._textures:
+            self._textures[id(node)] = read_texture(node, Path(path) if path else None)
+        texture = self._textures[id(node)]
+        if texture.file is not None and kind in ("plane", "box") and "mesh" not in part.node.attributes:
+            if kind == "plane":
+                return rgba, "", textured_plane(part.node, material, texture.file, rgba)
+            return rgba, "", textured_box(shape.dimensions, texture.file, rgba)
+        return np.array([*(rgba[:3] * texture.color), rgba[3]]), "", None
+
+    def _picture(self, texture: XmlNode, source: MjcfSource) -> str:
+        """The file of a texture; empty for none, or one that cannot be shown."""
         if "file" not in texture.attributes:
-            self.report.add(texture.location, "<texture> without a file is not drawn")
+            if "builtin" not in texture.attributes:
+                self.report.add(texture.location, "<texture> of several files is not drawn")
             return ""
         try:
             return str(source.file(texture, texture.attributes["file"], source.settings.texture_folder, _PICTURES))

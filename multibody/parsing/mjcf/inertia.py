@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = ["body_mass", "scaled_to_total", "to_spatial_inertia"]
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -46,7 +47,7 @@ def body_mass(body: MjcfBody, of_geometries: Sequence[MassProperties], report: M
         mass = _written_mass(body.inertial)
     settings = body.source.settings
     if mass.mass < settings.smallest_mass:
-        mass = MassProperties(settings.smallest_mass, mass.p_SoScm_S, mass.I_SScm_S)
+        mass = replace(mass, mass=settings.smallest_mass)
     if not np.isfinite(mass.I_SScm_S).all() or not np.isfinite([mass.mass, *mass.p_SoScm_S]).all():
         raise _too_large(body.node)
     return _possible(body.node, mass, settings.smallest_inertia, settings.balances_inertia, report)
@@ -90,7 +91,7 @@ def _possible(
         return MassProperties(m, mass.p_SoScm_S, 0.4 * m * radius**2 * np.eye(3))
     if np.array_equal(new, moments):
         return mass
-    return MassProperties(mass.mass, mass.p_SoScm_S, axes @ np.diag(new) @ axes.T)
+    return replace(mass, I_SScm_S=axes @ np.diag(new) @ axes.T)
 
 
 def scaled_to_total(masses: Sequence[MassProperties], total: float) -> list[MassProperties]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["MjcfJoint", "read_joint", "read_range", "read_spring_dampers"]
+__all__ = ["MjcfJoint", "read_joint", "read_range", "read_spring_dampers", "switch_off"]
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -12,6 +12,7 @@ import numpy as np
 
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.multibody.parsing.joint_reader import check_limits, check_nonnegative, unit_axis
+from merganser.multibody.parsing.mjcf.options import MjcfOptions
 from merganser.multibody.parsing.mjcf.report import MjcfReport
 from merganser.multibody.parsing.mjcf.settings import MjcfSettings
 from merganser.multibody.parsing.mjcf.tree import MjcfBody, MjcfPart
@@ -31,9 +32,10 @@ class MjcfJoint:
         p_BoJo_B: point of the axis at the zero of the file [m], shape [3].
         axis_B: unit vector, shape [3].
         reference: value of a hinge or slide in the configuration of the file [rad or m].
-        limits: of a hinge or slide [rad or m].
+        limits: of a hinge or slide [rad or m], or of the angle of rotation of a ball [rad].
         effort_range: of the sum of the forces of actuators [N m or N].
         damping: [N m s or N s/m].
+        friction: dry [N m or N].
         stiffness: of its spring [N m/rad or N/m].
         spring_reference: value without force of the spring [rad or m].
         armature: inertia that moves with it [kg m^2 or kg].
@@ -51,6 +53,7 @@ class MjcfJoint:
     limits: tuple[float, float] = (-inf, inf)
     effort_range: tuple[float, float] = (-inf, inf)
     damping: float = 0.0
+    friction: float = 0.0
     stiffness: float = 0.0
     spring_reference: float = 0.0
     armature: float = 0.0
@@ -109,43 +112,51 @@ def read_joint(part: MjcfPart, body: MjcfBody, report: MjcfReport) -> MjcfJoint:
     damping, stiffness = (_coefficient(node, name, report) for name in ("damping", "stiffness"))
     joint.armature = node.float_attribute("armature", 0.0)
     joint.damping = damping
-    check_nonnegative(node, _name(node), {"damping": damping, "armature": joint.armature})
-    if node.float_attribute("frictionloss", 0.0):
-        report.add(node.location, "<joint> frictionloss: joints have no dry friction here")
-    if joint.is_scalar:
-        _read_scalar_joint(joint, unit, stiffness, report)
-        return joint
-    _report_unusual(joint, stiffness, report)
+    joint.friction = node.float_attribute("frictionloss", 0.0)
+    numbers = {"damping": damping, "armature": joint.armature, "frictionloss": joint.friction}
+    check_nonnegative(node, _name(node), numbers)
     if kind == "free":
         _check_free_joint(joint)
-    return joint
-
-
-def _read_scalar_joint(joint: MjcfJoint, unit: float, stiffness: float, report: MjcfReport) -> None:
-    node, settings = joint.part.node, joint.part.settings
-    joint.reference = unit * node.float_attribute("ref", 0.0)
-    joint.spring_reference = unit * node.float_attribute("springref", 0.0)
+        _report_unusual(joint, stiffness, report)
+        return joint
     if stiffness < 0.0:
         report.add(node.location, "<joint> stiffness below 0: the spring is left out")
     joint.stiffness = max(0.0, stiffness)
+    joint.time_constant, joint.damping_ratio = node.vector_attribute("springdamper", 2, [0.0, 0.0]).tolist()
     limits = read_range(node, "range", "limited", settings)
     if limits is not None:
         joint.limits = (unit * limits[0], unit * limits[1])
         check_limits(node, _name(node), joint.limits)
-    joint.effort_range = read_range(node, "actuatorfrcrange", "actuatorfrclimited", settings) or (-inf, inf)
-    joint.time_constant, joint.damping_ratio = node.vector_attribute("springdamper", 2, [0.0, 0.0]).tolist()
+    if joint.is_scalar:
+        joint.reference = unit * node.float_attribute("ref", 0.0)
+        joint.spring_reference = unit * node.float_attribute("springref", 0.0)
+        joint.effort_range = read_range(node, "actuatorfrcrange", "actuatorfrclimited", settings) or (-inf, inf)
+    elif limits is not None:
+        _check_range_of_ball(joint, report)
+    return joint
+
+
+def _check_range_of_ball(joint: MjcfJoint, report: MjcfReport) -> None:
+    """Of the angle of a rotation, which has no sign and is at most pi, the range begins at zero."""
+    node = joint.part.node
+    if joint.limits[0] != 0.0:
+        text = node.attributes.get("range", "")
+        raise node.error(f"the range of {node.describe()}, which is a ball, is '{text}', but has to begin with 0.")
+    if not joint.limits[1] > 0.0:
+        report.add(node.location, "<joint type=\"ball\"> range of no extent: it has no effect")
+        joint.limits = (-inf, inf)
 
 
 def _report_unusual(joint: MjcfJoint, stiffness: float, report: MjcfReport) -> None:
-    """Names what ball and free joints have in MuJoCo, but not here."""
+    """Names what free joints have in MuJoCo, but not here."""
     node = joint.part.node
-    if joint.type == "ball" and read_range(node, "range", "limited", joint.part.settings) is not None:
-        report.add(node.location, "<joint type=\"ball\"> range: ball joints have no limits here")
     if stiffness:
-        report.add(node.location, f"<joint type=\"{joint.type}\"> stiffness: the spring is left out")
+        report.add(node.location, "<joint type=\"free\"> stiffness: the spring is left out")
     if joint.armature:
-        report.add(node.location, f"<joint type=\"{joint.type}\"> armature: left out; hinges and slides have it")
+        report.add(node.location, "<joint type=\"free\"> armature: left out; other joints have it")
         joint.armature = 0.0
+    if joint.friction:
+        report.add(node.location, "<joint type=\"free\"> frictionloss: what floats has no friction here")
 
 
 def _check_free_joint(joint: MjcfJoint) -> None:
@@ -161,16 +172,27 @@ def read_spring_dampers(joints: Iterable[MjcfJoint], inertia_of: Callable[[MjcfJ
 
     Args:
         joints: all joints.
-        inertia_of: tells what the force of a hinge or slide moves in the configuration of the file [kg m^2 or kg].
+        inertia_of: tells what the force of a joint moves in the configuration of the file [kg m^2 or kg].
     """
     for joint in joints:
         T, ratio = joint.time_constant, joint.damping_ratio
-        if joint.is_scalar and T > 0.0 and ratio > 0.0:
+        if T > 0.0 and ratio > 0.0:
             inertia = inertia_of(joint)
             joint.stiffness, joint.damping = inertia / (T * ratio) ** 2, 2.0 * inertia / T
             if not np.isfinite([joint.stiffness, joint.damping]).all():
                 node = joint.part.node
                 raise node.error(f"{node.describe()} has a springdamper too large or small to compute with.")
+
+
+def switch_off(joints: Iterable[MjcfJoint], options: MjcfOptions) -> None:
+    """Takes from joints what a flag of the main file switches off: limits, springs or dampers."""
+    for joint in joints:
+        if not options.allows("limit"):
+            joint.limits = (-inf, inf)
+        if not options.allows("spring"):
+            joint.stiffness = 0.0
+        if not options.allows("damper"):
+            joint.damping = 0.0
 
 
 def read_range(node: XmlNode, name: str, switch: str, settings: MjcfSettings) -> tuple[float, float] | None:

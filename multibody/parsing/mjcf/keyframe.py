@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from merganser.framework.math import Quaternion, RigidTransform, RollPitchYaw, RotationMatrix
+from merganser.framework.math import Quaternion, RigidTransform, RotationMatrix
 from merganser.multibody.parsing.description import ModelDescription
 from merganser.multibody.parsing.mjcf.bodies import MjcfModel
 from merganser.multibody.parsing.mjcf.joint import MjcfJoint
@@ -65,7 +65,7 @@ def _apply(node: XmlNode, model: MjcfModel, description: ModelDescription) -> No
 def _default_positions(node: XmlNode, joint: MjcfJoint, values: np.ndarray) -> tuple[float, ...]:
     """Positions in the order of the plant."""
     if joint.type == "ball":
-        return tuple(RollPitchYaw(RotationMatrix(Quaternion(_unit(node, joint, values)))).vector())
+        return tuple(_unit(node, joint, values))
     return tuple(values)
 
 

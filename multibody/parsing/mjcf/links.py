@@ -12,24 +12,27 @@ __all__ = ["add_links"]
 from merganser.framework.math import RigidTransform
 from merganser.multibody.parsing.description import (
     BodyReference,
+    CameraDescription,
     FrameDescription,
     JointDescription,
     LinkDescription,
     ModelDescription,
 )
 from merganser.multibody.parsing.mjcf.bodies import MjcfLink, MjcfModel
+from merganser.multibody.parsing.mjcf.camera import read_cameras
 from merganser.multibody.parsing.mjcf.geometry import MjcfGeometry
 from merganser.multibody.parsing.mjcf.inertia import to_spatial_inertia
 from merganser.multibody.parsing.mjcf.joint import MjcfJoint
 from merganser.multibody.parsing.mjcf.names import unique_name
 from merganser.multibody.parsing.mjcf.report import MjcfReport
+from merganser.multibody.parsing.mjcf.tree import MjcfPart
 from merganser.multibody.tree import SpatialInertia
 
 _TYPES = {"hinge": "revolute", "slide": "prismatic", "ball": "ball"}
 
 
 def add_links(model: MjcfModel, description: ModelDescription, touching: set[MjcfGeometry], report: MjcfReport) -> None:
-    """Adds all bodies with their geometries, joints, and sites as frames.
+    """Adds all bodies with their geometries, joints, and sites and cameras as frames.
 
     Args:
         model: what was read.
@@ -53,7 +56,7 @@ class _LinkWriter:
 
     def write(self) -> None:
         for link in self._model.links:
-            visuals = [g.description for g in link.geometries if g.is_visible]
+            visuals = [g.visual for g in link.geometries if g.is_visible]
             collisions = [g.description for g in link.geometries if g in self._touching]
             hidden = [g for g in link.geometries if not g.is_visible and g not in self._touching]
             for geometry in hidden:
@@ -69,7 +72,7 @@ class _LinkWriter:
             )
             self._description.links.append(added)
             self._add_joints(link, added)
-        self._add_sites()
+        self._add_frames()
 
     def _add_joints(self, link: MjcfLink, added: LinkDescription) -> None:
         assert link.parent is not None
@@ -114,6 +117,7 @@ class _LinkWriter:
                 axis_J=joint.axis_B,
                 position_limits=joint.limits,
                 damping=joint.damping,
+                friction=joint.friction,
                 spring_stiffness=joint.stiffness,
                 spring_reference=joint.spring_reference,
                 armature=joint.armature,
@@ -121,18 +125,31 @@ class _LinkWriter:
             )
         )
 
-    def _add_sites(self) -> None:
-        """Sites with names become frames; a name that another frame of the model has gets a number."""
+    def _add_frames(self) -> None:
+        """Sites with names, and cameras, become frames; a name that another frame of the model has gets a number."""
         taken = {link.name for link in self._description.links}
         taken |= {f"{joint.name}_{side}" for joint in self._description.joints for side in ("parent", "child")}
         for link in self._model.links:
             for part, X_BS in link.sites:
-                if not part.name:
-                    continue
-                name = unique_name(part.name, taken)
-                location = part.node.location
-                if name != part.name:
-                    self._report.add(location, "<site> has the name of another frame: a number is added to its own")
-                self._description.frames.append(
-                    FrameDescription(name, self._model.reference(link), X_BS, location, self._model.name)
+                if part.name:
+                    self._add_frame(part, part.name, link, X_BS, taken)
+        for camera in read_cameras(self._model, self._report):
+            name, image = "", camera.image
+            if camera.motion is None:
+                name = self._add_frame(camera.part, camera.name, camera.link, camera.X_BC, taken)
+            self._description.cameras.append(
+                CameraDescription(
+                    camera.name, name, image.width, image.height, image.focal, image.fov_y, camera.motion
                 )
+            )
+
+    def _add_frame(self, part: MjcfPart, wanted: str, link: MjcfLink, X_BF: RigidTransform, taken: set[str]) -> str:
+        """Adds a frame and returns its name."""
+        name, location = unique_name(wanted, taken), part.node.location
+        if name != wanted:
+            what = f"<{part.node.tag}> has the name of another frame: a number is added to its own"
+            self._report.add(location, what)
+        self._description.frames.append(
+            FrameDescription(name, self._model.reference(link), X_BF, location, self._model.name)
+        )
+        return name

@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["MassProperties", "mesh_mass", "shell_mass", "solid_mass", "total_mass"]
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from merganser.framework.math import RigidTransform
 _Shape = Callable[..., "MassProperties"]
 _THOMSEN = 1.6075  # exponent in Thomsen's formula for the area of an ellipsoid
 _LAYER = 1e-6  # [m]
+_MOST_ROTATIONS = 100  # a handful are needed
+_ROUNDING = 1e-15  # of elements of a matrix, as a share of the largest
 
 
 @dataclass(frozen=True)
@@ -24,20 +26,42 @@ class MassProperties:
         mass: [kg].
         p_SoScm_S: mass centre [m], shape [3].
         I_SScm_S: rotational inertia about the mass centre [kg m^2], shape [3, 3].
+        R_SP: axes from which principal ones are looked for, shape [3, 3].
     """
 
     mass: float = 0.0
     p_SoScm_S: np.ndarray = field(default_factory=lambda: np.zeros(3))
     I_SScm_S: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
+    R_SP: np.ndarray = field(default_factory=lambda: np.eye(3))
 
     def at(self, X_BS: RigidTransform) -> MassProperties:
         """The same in a frame B."""
         R_BS = X_BS.rotation().matrix()
-        return MassProperties(self.mass, X_BS @ self.p_SoScm_S, R_BS @ self.I_SScm_S @ R_BS.T)
+        return MassProperties(self.mass, X_BS @ self.p_SoScm_S, R_BS @ self.I_SScm_S @ R_BS.T, R_BS @ self.R_SP)
 
     def scaled(self, factor: float) -> MassProperties:
         """Those of a body that is so many times as dense."""
-        return MassProperties(factor * self.mass, self.p_SoScm_S, factor * self.I_SScm_S)
+        return replace(self, mass=factor * self.mass, I_SScm_S=factor * self.I_SScm_S)
+
+    def principal(self) -> tuple[np.ndarray, np.ndarray]:
+        """Principal moments of inertia, shape [3], and the rotation matrix whose columns are their axes.
+
+        Axes of equal moments, any of which would do, are as near to R_SP as Jacobi's rotations leave them.
+        """
+        R, largest = self.R_SP, float(np.abs(self.I_SScm_S).max())
+        for _ in range(_MOST_ROTATIONS):
+            I_P = R.T @ self.I_SScm_S @ R
+            i, j = max(((0, 1), (0, 2), (1, 2)), key=lambda pair: abs(I_P[pair]))
+            if abs(I_P[i, j]) <= _ROUNDING * largest:
+                break
+            tau = (I_P[j, j] - I_P[i, i]) / (2.0 * I_P[i, j])
+            t = np.copysign(1.0, tau) / (abs(tau) + np.hypot(1.0, tau))
+            c = 1.0 / np.hypot(1.0, t)
+            rotation = np.eye(3)
+            rotation[i, i] = rotation[j, j] = c
+            rotation[i, j], rotation[j, i] = t * c, -t * c
+            R = R @ rotation
+        return np.diag(R.T @ self.I_SScm_S @ R).copy(), R
 
 
 def total_mass(parts: Sequence[MassProperties]) -> MassProperties:
@@ -45,6 +69,9 @@ def total_mass(parts: Sequence[MassProperties]) -> MassProperties:
     mass = sum(part.mass for part in parts)
     if not mass > 0.0:
         return MassProperties()
+    heavy = [part for part in parts if part.mass > 0.0]
+    if len(heavy) == 1:
+        return heavy[0]
     p_cm = sum((part.mass * part.p_SoScm_S for part in parts), np.zeros(3)) / mass
     I_cm = np.zeros((3, 3))
     for part in parts:

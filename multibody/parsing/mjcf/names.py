@@ -46,6 +46,10 @@ class Spot:
         own = "".join(suffix for *_, suffix in reversed(self.copies if copies is None else copies))
         return f"{self.prefix}{name}{own}{self.suffix}" if name else ""
 
+    def candidates(self, name: str) -> list[str]:
+        """What a name at this spot may mean in the whole model: of the innermost replica first, then farther out."""
+        return [self.full(name, self.copies[:k]) for k in range(len(self.copies), -1, -1)]
+
     def attached(self, prefix: str) -> Spot:
         """The spot of what an <attach> at this spot puts there."""
         own = "".join(suffix for *_, suffix in reversed(self.copies))

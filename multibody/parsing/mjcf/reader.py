@@ -20,72 +20,79 @@ from merganser.multibody.parsing.mjcf.actuator import add_actuators, read_actuat
 from merganser.multibody.parsing.mjcf.bodies import MjcfModel, name_links, read_bodies
 from merganser.multibody.parsing.mjcf.collision import add_exclusions, read_pairs, touching_geometries
 from merganser.multibody.parsing.mjcf.equality import add_equalities
+from merganser.multibody.parsing.mjcf.fluid import add_fluid
 from merganser.multibody.parsing.mjcf.fuse import fuse_static_bodies
-from merganser.multibody.parsing.mjcf.joint import read_spring_dampers
+from merganser.multibody.parsing.mjcf.geometry import MjcfGeometryReader
+from merganser.multibody.parsing.mjcf.joint import read_spring_dampers, switch_off
 from merganser.multibody.parsing.mjcf.keyframe import apply_home
+from merganser.multibody.parsing.mjcf.light import read_lights
 from merganser.multibody.parsing.mjcf.links import add_links
 from merganser.multibody.parsing.mjcf.reference_mass import ReferenceMass
 from merganser.multibody.parsing.mjcf.report import MjcfReport
-from merganser.multibody.parsing.mjcf.source import MjcfSource, read_source
+from merganser.multibody.parsing.mjcf.sensor import add_sensors
+from merganser.multibody.parsing.mjcf.source import read_source
+from merganser.multibody.parsing.mjcf.tendon import read_tendons
+from merganser.multibody.parsing.mjcf.texture import sky_colors
 from merganser.multibody.parsing.mjcf.tree import MjcfTree, read_tree
 from merganser.multibody.parsing.mjcf.vocabulary import report_unused
 from merganser.multibody.parsing.package_map import PackageMap
 from merganser.multibody.parsing.xml_reader import XmlNode
 
 
-def read_mjcf(root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics) -> DocumentDescription:
+def read_mjcf(
+    root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics, with_geometry: bool = True
+) -> DocumentDescription:
     """Describes the model of an MJCF document.
 
     Args:
         root: the document's root element.
         package_map: resolves addresses of meshes and other files.
         diagnostics: receives one warning, of all that is left out or approximated.
+        with_geometry: whether files of meshes, height fields and pictures are opened that only can be seen or touched;
+            a plant without SceneGraph has no use for them.
 
     Raises:
         ParsingError: the document is not a valid MJCF model.
     """
     with np.errstate(all="ignore"):  # what is too large is found where it is used
-        return _read(root, package_map, diagnostics)
+        return _read(root, package_map, diagnostics, with_geometry)
 
 
-def _read(root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics) -> DocumentDescription:
+def _read(
+    root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics, with_geometry: bool
+) -> DocumentDescription:
     report = MjcfReport()
     source = read_source(root, package_map)
     tree = read_tree(source, report)
     for placed in {placement.source: None for placement in tree.placements}:
         report_unused(placed, report)
-    model = read_bodies(source.name, tree, report)
+    model = read_bodies(source.name, tree, MjcfGeometryReader(report, with_geometry), report)
     if source.settings.fuses_static_bodies:
         fuse_static_bodies(model, tree)
     name_links(model)
     description = ModelDescription(source.name, root.location)
     _describe(tree, model, description, report)
-    description.gravity = _read_gravity(source)
+    description.lights = read_lights(source, model, report)
+    description.gravity = source.options.gravity
+    description.sky = sky_colors([source.defaults.filled(n) for n in source.section("asset") if n.tag == "texture"])
     report.tell(root.location, diagnostics)
     return DocumentDescription(root.location, [description])
 
 
 def _describe(tree: MjcfTree, model: MjcfModel, description: ModelDescription, report: MjcfReport) -> None:
     """Writes down bodies, and what refers to them."""
+    options = tree.world.source.options
     actuators = read_actuators(tree, model, report)
     read_spring_dampers(model.joints(), ReferenceMass(model).effective)
+    switch_off(model.joints(), options)
     pairs = read_pairs(tree, model, report)
-    touching = touching_geometries(model, pairs)
+    touching = touching_geometries(model, pairs) if options.allows("contact") else set()
     add_links(model, description, touching, report)
     add_actuators(actuators, model, description, report)
-    add_equalities(tree, model, description, report)
+    read_tendons(tree, model, report)
+    if options.allows("equality"):
+        add_equalities(tree, model, description, report)
+    add_sensors(tree, model, description, report)
+    add_fluid(model, options, description, report)
     add_exclusions(tree, model, touching, pairs, description, report)
     apply_home(tree.world.source, model, description, report)
-
-
-def _read_gravity(source: MjcfSource) -> np.ndarray | None:
-    """The gravity that <option> asks for [m/s^2], shape [3]; None if it says nothing."""
-    gravity = None
-    for option in source.root.find_all("option"):
-        if "gravity" in option.attributes:
-            gravity = option.vector_attribute("gravity", 3)
-        for flag in option.find_all("flag"):
-            word = flag.attributes.get("gravity", "enable")
-            if flag.expect_one_of(word, ("enable", "disable"), "value of attribute 'gravity' of <flag>") == "disable":
-                return np.zeros(3)
-    return gravity

@@ -31,14 +31,13 @@ class ReferenceMass:
     def effective(self, joint: MjcfJoint) -> float:
         """What its force feels if all other joints are free: one over the diagonal of the inverse [kg m^2 or kg].
 
-        NaN, if the masses are too large to compute with.
+        Of a ball one over the mean of its three velocities. NaN, if the masses are too large to compute with.
         """
         if not np.isfinite(self._M).all():
             return float("nan")
-        i = self._starts[joint]
-        unit = np.zeros(len(self._M))
-        unit[i] = 1.0
-        inverse = float(np.linalg.lstsq(self._M, unit, rcond=None)[0][i])
+        places = slice(self._starts[joint], self._starts[joint] + joint.num_velocities)
+        units = np.eye(len(self._M))[:, places]
+        inverse = float(np.linalg.lstsq(self._M, units, rcond=None)[0][places].diagonal().mean())
         return 1.0 / inverse if inverse > 0.0 else 0.0
 
     @functools.cached_property

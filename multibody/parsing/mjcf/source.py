@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["MjcfSource", "read_source"]
+__all__ = ["MjcfSource", "read_source", "with_includes"]
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -11,6 +11,7 @@ from pathlib import Path, PurePath
 from merganser.framework.core.errors import nearest_names
 from merganser.multibody.parsing.errors import located
 from merganser.multibody.parsing.mjcf.defaults import MjcfDefaults, read_defaults
+from merganser.multibody.parsing.mjcf.options import MjcfOptions, read_options
 from merganser.multibody.parsing.mjcf.settings import MjcfSettings, read_settings
 from merganser.multibody.parsing.package_map import PackageMap, resolve_uri
 from merganser.multibody.parsing.xml_reader import XmlNode, read_xml
@@ -27,6 +28,7 @@ class MjcfSource:
         name: of the model.
         root: the <mujoco>, with its includes in place.
         settings: of its <compiler>.
+        options: of its <option>.
         defaults: its classes.
         package_map: resolves package:// addresses in it.
         assets: by kind and name, each with the attributes of its class.
@@ -36,6 +38,7 @@ class MjcfSource:
     name: str
     root: XmlNode
     settings: MjcfSettings
+    options: MjcfOptions
     defaults: MjcfDefaults
     package_map: PackageMap
     assets: dict[str, dict[str, XmlNode]]
@@ -117,17 +120,29 @@ def read_source(root: XmlNode, package_map: PackageMap, files: tuple[Path, ...] 
     Raises:
         ParsingError: it is no MJCF file, an included file is missing, or a setting, class or asset is wrong.
     """
-    if root.tag != "mujoco":
-        raise root.error(f"an MJCF document starts with <mujoco>, not with <{root.tag}>.")
-    folder = root.location.folder
-    main = Path(root.location.file).resolve()
-    included = {main}
-    root = replace(root, children=_with_includes(root, folder, package_map, included))
+    root = with_includes(root, package_map)
+    location = root.location
+    folder, main = _folder_of(root), Path(location.file).resolve()
     name = root.attributes.get("model", "").strip() or (main.stem if folder is not None else _DEFAULT_NAME)
     defaults = read_defaults(root)
     return MjcfSource(
-        name, root, read_settings(root, folder), defaults, package_map, _read_assets(root, defaults), (*files, main)
-    )
+        name, root, read_settings(root, folder), read_options(root), defaults, package_map,
+        _read_assets(root, defaults), (*files, main),
+    )  # fmt: skip
+
+
+def with_includes(root: XmlNode, package_map: PackageMap) -> XmlNode:
+    """A <mujoco> with the content of included files in place of <include>; other errors as read_source()."""
+    if root.tag != "mujoco":
+        raise root.error(f"an MJCF document starts with <mujoco>, not with <{root.tag}>.")
+    included = {Path(root.location.file).resolve()}
+    return replace(root, children=_with_includes(root, _folder_of(root), package_map, included))
+
+
+def _folder_of(root: XmlNode) -> Path | None:
+    """The folder of a file, whatever the working folder will be."""
+    folder = root.location.folder
+    return None if folder is None else folder.absolute()
 
 
 def _from_main_file(uri: str, folder: Path | None) -> str:

@@ -19,8 +19,6 @@ from merganser.multibody.parsing.xml_reader import XmlNode
 
 _MAX_COPIED = 20000  # elements made by <replicate> and <attach>
 _NOT_MODELLED = {
-    "camera": "not read; nothing is seen through it",
-    "light": "not read; it only lights the drawing",
     "composite": "left out; MuJoCo has given it up, too",
     "flexcomp": "left out; deformable bodies of MJCF are not modelled",
     "plugin": "left out; plugins of MuJoCo are not run",
@@ -29,19 +27,21 @@ _NOT_MODELLED = {
 
 @dataclass(frozen=True, eq=False)
 class MjcfPart:
-    """A joint, geometry, site or <inertial> E of a body B.
+    """A joint, geometry, site, camera, light or <inertial> E of a body B.
 
     Attributes:
         node: the element, with the attributes of its class.
         source: the file that it is from.
         name: in the whole model; empty for none.
         X_BF: pose of the <frame> elements around it in the body.
+        spot: how names change where it is.
     """
 
     node: XmlNode
     source: MjcfSource
     name: str
     X_BF: RigidTransform
+    spot: Spot = field(default_factory=Spot)
 
     @property
     def settings(self) -> MjcfSettings:
@@ -73,6 +73,8 @@ class MjcfBody:
     joints: list[MjcfPart] = field(default_factory=list)
     geoms: list[MjcfPart] = field(default_factory=list)
     sites: list[MjcfPart] = field(default_factory=list)
+    cameras: list[MjcfPart] = field(default_factory=list)
+    lights: list[MjcfPart] = field(default_factory=list)
     inertial: MjcfPart | None = None
     children: list[MjcfBody] = field(default_factory=list)
 
@@ -196,6 +198,10 @@ class _TreeReader:
                     self._add_part("geom", child, inside, inside.body.geoms)
                 case "site":
                     self._add_part("site", child, inside, inside.body.sites)
+                case "camera":
+                    self._add_part("camera", child, inside, inside.body.cameras)
+                case "light":
+                    self._add_part("light", child, inside, inside.body.lights)
                 case "inertial":
                     self._read_inertial(child, inside)
                 case "frame":
@@ -226,7 +232,7 @@ class _TreeReader:
             raise node.error(f"{node.describe()} is in <worldbody>, but the world does not move. Put it into a <body>.")
         filled = node if node.tag == "freejoint" else inside.source.defaults.filled(node, inside.childclass)
         own_name = node.attributes.get("name", "")
-        part = MjcfPart(filled, inside.source, inside.spot.full(own_name), inside.X_BF)
+        part = MjcfPart(filled, inside.source, inside.spot.full(own_name), inside.X_BF, inside.spot)
         parts.append(part)
         inside.placement.names.add(kind, own_name, inside.copies, (body, part), node)
 

@@ -7,6 +7,7 @@ __all__ = ["report_unused"]
 import re
 
 from merganser.multibody.parsing.mjcf.defaults import ACTUATOR_TAGS
+from merganser.multibody.parsing.mjcf.options import FLAGS
 from merganser.multibody.parsing.mjcf.report import MjcfReport
 from merganser.multibody.parsing.mjcf.source import MjcfSource
 from merganser.multibody.parsing.xml_reader import XmlNode
@@ -17,14 +18,16 @@ _ACTUATOR = (
     "armature ctrllimited forcelimited ctrlrange forcerange actlimited actrange lengthrange inheritrange input user "
     "kp kv dampratio timeconst gaintype biastype dyntype gainprm biasprm dynprm actdim"
 )
-# Attributes that are read, that others report, or that have no effect in MuJoCo either but on the drawing, on memory
-# or on how files are saved.
+# Attributes that are read, that others report, or that have no effect in MuJoCo either but on the drawing, on memory,
+# on how files are saved, and on how its solver comes to its result.
 _USED: dict[str, str] = {
     "mujoco": "model",
     "compiler": "angle autolimits eulerseq coordinate meshdir texturedir assetdir strippath boundmass boundinertia "
     "balanceinertia inertiafromgeom inertiagrouprange fitaabb fusestatic discardvisual settotalmass usethread "
     "saveinertial savecompiled savecanonical convexhull exactmeshinertia passthrough conflict",
-    "option": "gravity",
+    "option": "timestep integrator gravity density viscosity wind magnetic actuatorgroupdisable cone jacobian solver "
+    "iterations tolerance ls_iterations ls_tolerance noslip_iterations noslip_tolerance ccd_iterations ccd_tolerance "
+    "sdf_iterations sdf_initpoints sleep_tolerance apirate",
     "body": f"name childclass mocap {_POSE} simple user sleep fuse",
     "frame": f"name childclass {_POSE} scale massscale",
     "inertial": f"mass diaginertia fullinertia {_POSE}",
@@ -32,8 +35,12 @@ _USED: dict[str, str] = {
     "damping armature frictionloss ref springref user",
     "freejoint": "name group",
     "geom": f"name class type contype conaffinity group size material friction mass density shellinertia fromto "
-    f"hfield mesh fitscale rgba castshadow user {_POSE}",
+    f"hfield mesh fitscale rgba castshadow fluidshape fluidcoef user {_POSE}",
     "site": f"name class type group size fromto material mesh rgba user {_POSE}",
+    "camera": f"name class mode target fovy ipd resolution sensorsize focal focalpixel principal principalpixel "
+    f"orthographic projection output user {_POSE}",
+    "light": "name class mode target type directional castshadow active pos dir attenuation cutoff exponent ambient "
+    "diffuse specular texture intensity bulbradius softness range",
     "mesh": "name class file content_type scale refpos refquat vertex face normal texcoord smoothnormal maxhullvert "
     "inertia builtin params material",
     "hfield": "name file content_type nrow ncol elevation size",
@@ -46,28 +53,30 @@ _USED: dict[str, str] = {
 }
 # Values with which an attribute that has no counterpart does nothing.
 _HARMLESS = {
-    "condim": "3", "priority": "0", "solmix": "1", "margin": "0", "gap": "0", "gravcomp": "0", "fluidshape": "none",
+    "condim": "3", "priority": "0", "solmix": "1", "margin": "0", "gap": "0", "gravcomp": "0",
     "adhesion": "0", "align": "false", "alignfree": "false", "actuatorgravcomp": "false", "springyield": "0",
-    "density": "0", "viscosity": "0", "wind": "0", "delay": "0", "nsample": "0", "surfacevel": "0",
+    "delay": "0", "nsample": "0", "surfacevel": "0",
 }  # fmt: skip
 _SOLVER = ("solref", "solimp", "solreflimit", "solimplimit", "solreffriction", "solimpfriction")
 _MEANING = {
     "condim": "contacts are frictional, without torsion or rolling",
-    "density": "no fluid around the bodies", "viscosity": "no fluid around the bodies",
-    "wind": "no fluid around the bodies", "magnetic": "no magnetometers",
-    "timestep": "the plant has its own time step", "integrator": "the plant has its own integrator",
+    "impratio": "contacts, limits and constraints have the stiffness of the plant",
     "align": "the body frame stays where it is", "alignfree": "body frames stay where they are",
     **dict.fromkeys(_SOLVER, "limits, contacts and constraints have the stiffness of the plant"),
 }  # fmt: skip
+# Flags that change how MuJoCo comes to its result, or what it computes besides.
+_FLAGS_OF_NUMERICS = (
+    "warmstart", "refsafe", "midphase", "eulerdamp", "autoreset", "nativeccd", "island", "multiccd", "energy", "fwdinv",
+    "invdiscrete", "sleep", "diagexact", "ipc", "speculative",
+)  # fmt: skip
 _DRAWING = ("visual", "statistic", "size")
 _SECTIONS = {
-    "sensor": "is not read: ask the plant",
     "custom": "is not kept",
     "extension": "is not used; plugins of MuJoCo are not run",
     "deformable": "is left out; deformable bodies of MJCF are not modelled",
 }
 _READ_SECTIONS = ("compiler", "option", "default", "asset", "worldbody", "equality", "actuator")
-_SECTIONS_OF_OTHERS = ("contact", "tendon", "keyframe")  # whose readers report what they do not use
+_SECTIONS_OF_OTHERS = ("contact", "tendon", "keyframe", "sensor")  # whose readers report what they do not use
 
 
 def report_unused(source: MjcfSource, report: MjcfReport) -> None:
@@ -106,8 +115,7 @@ def _report_attributes(node: XmlNode, used: list[str], report: MjcfReport) -> No
     by_meaning: dict[str, list[str]] = {}
     for name in node.attributes:
         if name not in used and not _is_harmless(node, name):
-            shown = f"{name}=\"{node.attributes[name]}\"" if name == "timestep" else name
-            by_meaning.setdefault(_MEANING.get(name, ""), []).append(shown)
+            by_meaning.setdefault(_MEANING.get(name, ""), []).append(name)
     for meaning, names in by_meaning.items():
         verb = "has" if len(names) == 1 else "have"
         reason = f": {meaning}" if meaning else ""
@@ -115,12 +123,10 @@ def _report_attributes(node: XmlNode, used: list[str], report: MjcfReport) -> No
 
 
 def _report_flags(option: XmlNode, report: MjcfReport) -> None:
-    """Flags that are not as they are by default; gravity is read elsewhere."""
-    optional = ("override", "energy", "fwdinv", "invdiscrete", "sleep", "diagexact", "ipc", "speculative")
+    """Flags that nobody knows, and the one that gives all contacts the properties of <option>."""
     for flag in option.find_all("flag"):
         for name, value in flag.attributes.items():
-            default = "disable" if name in optional else "enable"
-            if name != "gravity" and value != default:
+            if name not in (*FLAGS, *_FLAGS_OF_NUMERICS) and (name, value) != ("override", "disable"):
                 report.add(flag.location, f"<flag> {name}=\"{value}\" has no effect")
 
 

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
+from merganser.framework.core.delegation import written_out
 from merganser.framework.core.deprecation import deprecated_method
 from merganser.framework.math import RigidTransform
-from merganser.multibody.plant.delegation import from_tree
+from merganser.multibody.plant.delegation import from_part, from_tree
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.names import PlantNames
 from merganser.multibody.plant.selectors import Selectors
 from merganser.multibody.plant.topology_graph import topology_graphviz_string
 from merganser.multibody.tree import (
-    BodyIndex,
-    JointActuatorIndex,
-    JointIndex,
     MultibodyTree,
     RigidBody,
-    UniformGravityFieldElement,
 )
 from merganser.multibody.tree.lookup import TreeLookup
-
-if TYPE_CHECKING:
-    from scipy.sparse import csc_matrix
 
 __all__ = ["ElementsFace"]
 
@@ -33,9 +27,10 @@ Array = NDArray[Any]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-def _renamed(name: str, function: _Function) -> _Function:
-    """A function under its older name, which warns."""
-    instead = f"Use {function.__name__}()."
+def _renamed(name: str, method: _Function) -> _Function:
+    """A function of the tree under its older name, which warns."""
+    function: _Function = written_out(method, "_tree", f"MultibodyPlant.{method.__name__}")
+    instead = f"Use {method.__name__}()."
     return deprecated_method(f"MultibodyPlant.{name}", instead, until="2026-06-01")(function)
 
 
@@ -75,7 +70,7 @@ class ElementsFace:
     SetDefaultFloatingBaseBodyPose = from_tree(MultibodyTree.SetDefaultFloatingBaseBodyPose)
     GetDefaultFloatingBaseBodyPose = from_tree(MultibodyTree.GetDefaultFloatingBaseBodyPose)
     SetDefaultFloatingBaseBodyDamping = from_tree(MultibodyTree.SetDefaultFloatingBaseBodyDamping)
-    GetDefaultFreeBodyPose = _renamed("GetDefaultFreeBodyPose", GetDefaultFloatingBaseBodyPose)
+    GetDefaultFreeBodyPose = _renamed("GetDefaultFreeBodyPose", MultibodyTree.GetDefaultFloatingBaseBodyPose)
 
     @deprecated_method(
         "MultibodyPlant.SetDefaultFreeBodyPose", "Use SetDefaultFloatingBaseBodyPose().", until="2026-06-01"
@@ -84,10 +79,7 @@ class ElementsFace:
         """SetDefaultFloatingBaseBodyPose() under its older name."""
         self._tree.SetDefaultFloatingBaseBodyPose(body, X_PB)
 
-    def gravity_field(self) -> UniformGravityFieldElement:
-        """Returns the field of gravity."""
-        return self._tree.gravity_field()
-
+    gravity_field = from_tree(MultibodyTree.gravity_field)
     mutable_gravity_field = gravity_field
 
     # ------------------------------------------------------------------ finding elements
@@ -124,9 +116,9 @@ class ElementsFace:
     GetBodiesWeldedTo = from_tree(TreeLookup.GetBodiesWeldedTo)
     GetFloatingBaseBodies = from_tree(TreeLookup.GetFloatingBaseBodies)
     HasUniqueFloatingBaseBody = from_tree(TreeLookup.HasUniqueFloatingBaseBody)
-    HasUniqueFreeBaseBody = _renamed("HasUniqueFreeBaseBody", HasUniqueFloatingBaseBody)
+    HasUniqueFreeBaseBody = _renamed("HasUniqueFreeBaseBody", TreeLookup.HasUniqueFloatingBaseBody)
     GetUniqueFloatingBaseBodyOrThrow = from_tree(TreeLookup.GetUniqueFloatingBaseBodyOrThrow)
-    GetUniqueFreeBaseBodyOrThrow = _renamed("GetUniqueFreeBaseBodyOrThrow", GetUniqueFloatingBaseBodyOrThrow)
+    GetUniqueFreeBaseBodyOrThrow = _renamed("GetUniqueFreeBaseBodyOrThrow", TreeLookup.GetUniqueFloatingBaseBodyOrThrow)
     IsAnchored = from_tree(TreeLookup.IsAnchored)
     num_bodies = from_tree(TreeLookup.num_bodies)
     num_frames = from_tree(TreeLookup.num_frames)
@@ -143,41 +135,10 @@ class ElementsFace:
         return self._tree.num_positions(model_instance) + self._tree.num_velocities(model_instance)
 
     # ------------------------------------------------------------------ names
-    @overload
-    def GetPositionNames(self, add_model_instance_prefix: bool = True, always_add_suffix: bool = True) -> list[str]: ...
-    @overload
-    def GetPositionNames(
-        self, model_instance: int, add_model_instance_prefix: bool = False, always_add_suffix: bool = True
-    ) -> list[str]: ...
-    def GetPositionNames(self, *args: Any, **kwargs: Any) -> list[str]:
-        """Returns the names of the positions in the order of q; see the class for the arguments."""
-        return self._names.get_position_names(args, kwargs)
-
-    @overload
-    def GetVelocityNames(self, add_model_instance_prefix: bool = True, always_add_suffix: bool = True) -> list[str]: ...
-    @overload
-    def GetVelocityNames(
-        self, model_instance: int, add_model_instance_prefix: bool = False, always_add_suffix: bool = True
-    ) -> list[str]: ...
-    def GetVelocityNames(self, *args: Any, **kwargs: Any) -> list[str]:
-        """Returns the names of the velocities in the order of v; see the class for the arguments."""
-        return self._names.get_velocity_names(args, kwargs)
-
-    @overload
-    def GetStateNames(self, add_model_instance_prefix: bool = True) -> list[str]: ...
-    @overload
-    def GetStateNames(self, model_instance: int, add_model_instance_prefix: bool = False) -> list[str]: ...
-    def GetStateNames(self, *args: Any, **kwargs: Any) -> list[str]:
-        """Returns the names of positions, then of velocities; see the class for the arguments."""
-        return self._names.get_state_names(args, kwargs)
-
-    @overload
-    def GetActuatorNames(self, add_model_instance_prefix: bool = True) -> list[str]: ...
-    @overload
-    def GetActuatorNames(self, model_instance: int, add_model_instance_prefix: bool = False) -> list[str]: ...
-    def GetActuatorNames(self, *args: Any, **kwargs: Any) -> list[str]:
-        """Returns the names of the actuators in the order of u; see the class for the arguments."""
-        return self._names.get_actuator_names(args, kwargs)
+    GetPositionNames = from_part(PlantNames.get_position_names)
+    GetVelocityNames = from_part(PlantNames.get_velocity_names)
+    GetStateNames = from_part(PlantNames.get_state_names)
+    GetActuatorNames = from_part(PlantNames.get_actuator_names)
 
     # ------------------------------------------------------------------ limits
 
@@ -187,74 +148,16 @@ class ElementsFace:
     GetVelocityUpperLimits = from_tree(MultibodyTree.velocity_upper_limits)
     GetAccelerationLowerLimits = from_tree(MultibodyTree.acceleration_lower_limits)
     GetAccelerationUpperLimits = from_tree(MultibodyTree.acceleration_upper_limits)
-
-    def GetEffortUpperLimits(self) -> Array:
-        """Returns the upper limits of the inputs u, shape [num_actuated_dofs]."""
-        return self._names.get_effort_upper_limits()
-
-    def GetEffortLowerLimits(self) -> Array:
-        """Returns the lower limits of the inputs u, shape [num_actuated_dofs]."""
-        return self._names.get_effort_lower_limits()
+    GetEffortUpperLimits = from_part(PlantNames.get_effort_upper_limits)
+    GetEffortLowerLimits = from_part(PlantNames.get_effort_lower_limits)
 
     # ------------------------------------------------------------------ what follows from the topology
 
-    def MakeActuationMatrix(self) -> Array:
-        """Returns B with tau = B u, shape [num_velocities, num_actuated_dofs]."""
-        return self._selectors.make_actuation_matrix()
-
-    def MakeActuationMatrixPseudoinverse(self) -> csc_matrix:
-        """Returns the pseudoinverse B+ of the actuation matrix, shape [num_actuated_dofs, num_velocities].
-
-        With u = B+ tau, actuators of one joint share its force equally.
-
-        Raises:
-            RuntimeError: before Finalize().
-        """
-        return self._selectors.make_actuation_matrix_pseudoinverse()
-
-    def MakeStateSelectorMatrix(self, user_to_joint_index_map: Sequence[JointIndex]) -> Array:
-        """Returns S with x_s = S x: positions, then velocities, of joints in the given order.
-
-        Args:
-            user_to_joint_index_map: indices of the joints.
-
-        Returns:
-            Zeros and ones, shape [number of selected states, num_multibody_states].
-
-        Raises:
-            RuntimeError: before Finalize(), a joint does not exist, or is listed twice.
-        """
-        return self._selectors.make_state_selector_matrix(user_to_joint_index_map)
-
-    @overload
-    def MakeActuatorSelectorMatrix(self, user_to_actuator_index_map: Sequence[JointActuatorIndex]) -> Array: ...
-    @overload
-    def MakeActuatorSelectorMatrix(self, user_to_joint_index_map: Sequence[JointIndex]) -> Array: ...
-    def MakeActuatorSelectorMatrix(self, *args: Any, **kwargs: Any) -> Array:
-        """Returns S with u = S u_s, for the inputs u_s of some actuators in a given order.
-
-        Args:
-            user_to_actuator_index_map: indices of the actuators; or
-            user_to_joint_index_map: indices of the joints that they drive.
-
-        Returns:
-            Zeros and ones, shape [num_actuated_dofs, number of selected inputs].
-
-        Raises:
-            RuntimeError: before Finalize(), an element does not exist, or a joint has no actuator.
-            TypeError: other arguments.
-        """
-        return self._selectors.make_actuator_selector_matrix(args, kwargs)
-
-    def GetBodiesKinematicallyAffectedBy(self, joint_indexes: Iterable[JointIndex]) -> list[BodyIndex]:
-        """Returns the indices of the bodies whose velocities depend on those of some joints, ascending.
-
-        They are the bodies outboard of these joints. Welds move nothing.
-
-        Raises:
-            RuntimeError: before Finalize(), or a joint does not exist.
-        """
-        return self._selectors.get_bodies_kinematically_affected_by(joint_indexes)
+    MakeActuationMatrix = from_part(Selectors.make_actuation_matrix)
+    MakeActuationMatrixPseudoinverse = from_part(Selectors.make_actuation_matrix_pseudoinverse)
+    MakeStateSelectorMatrix = from_part(Selectors.make_state_selector_matrix)
+    MakeActuatorSelectorMatrix = from_part(Selectors.make_actuator_selector_matrix)
+    GetBodiesKinematicallyAffectedBy = from_part(Selectors.get_bodies_kinematically_affected_by)
 
     def GetTopologyGraphvizString(self) -> str:
         """Returns the bodies, by model instance, and the joints between them in Graphviz's language, for `dot`.

@@ -44,6 +44,11 @@ class ConstraintCollection:
         """Forgets a constraint, which must be there."""
         del self._specs[id]
 
+    def forget_from(self, count: int) -> None:
+        """Forgets all constraints but the oldest ones, of which there are `count`."""
+        for id in list(self._specs)[count:]:
+            del self._specs[id]
+
     def get(self, id: MultibodyConstraintId) -> ConstraintSpec | None:
         """Returns the constraint of this id, None if there is none."""
         return self._specs.get(id)

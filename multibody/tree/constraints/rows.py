@@ -35,7 +35,7 @@ def make_rows(
         num_rows: how many there are.
         mobods: of A and B.
         frames: X_AP and X_BQ; by default those of the bodies.
-        joints: whose coordinates rows between coordinates are about; one stands for both.
+        joints: whose coordinates rows between coordinates are about, up to MAX_COORDINATES; one stands for both.
         constants: up to eight numbers of the kind.
         spring: stiffness, infinite for a rigid constraint, and damping.
         bounds: of what each row exerts [N or N m].
@@ -48,8 +48,11 @@ def make_rows(
     rows["mobod_A"], rows["mobod_B"] = mobods
     both = tuple(frames) or (RigidTransform(), RigidTransform())
     rows["X_AP"], rows["X_BQ"] = (X.GetAsMatrix34() for X in both)
-    for number, joint in enumerate((joints[0], joints[-1]) if joints else ()):
+    for number, joint in enumerate((*joints, *joints)[:2]):
         rows[f"q_{number}"], rows[f"v_{number}"] = joint.position_start(), joint.velocity_start()
+    rows["num_more"] = max(0, len(joints) - 2)
+    for number, joint in enumerate(joints[2:]):
+        rows["more_q"][:, number], rows["more_v"][:, number] = joint.position_start(), joint.velocity_start()
     rows["constants"][:, : len(constants)] = constants
     rows["lower"], rows["upper"] = bounds
     if math.isfinite(spring[0]):

@@ -1,15 +1,19 @@
 """Force elements, one type a file."""
 
 from merganser.multibody.tree.force_elements.door_hinge import DoorHinge, DoorHingeConfig
+from merganser.multibody.tree.force_elements.fluid import FluidForceOnBox, FluidForceOnEllipsoid
 from merganser.multibody.tree.force_elements.force_element import ForceElement
-from merganser.multibody.tree.force_elements.joint_spring import PrismaticSpring, RevoluteSpring
+from merganser.multibody.tree.force_elements.joint_spring import BallSpring, PrismaticSpring, RevoluteSpring
 from merganser.multibody.tree.force_elements.linear_bushing import LinearBushingRollPitchYaw
 from merganser.multibody.tree.force_elements.linear_spring_damper import LinearSpringDamper
 from merganser.multibody.tree.force_elements.uniform_gravity import UniformGravityFieldElement
 
 __all__ = [
+    "BallSpring",
     "DoorHinge",
     "DoorHingeConfig",
+    "FluidForceOnBox",
+    "FluidForceOnEllipsoid",
     "ForceElement",
     "LinearBushingRollPitchYaw",
     "LinearSpringDamper",

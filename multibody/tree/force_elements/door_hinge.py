@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from merganser.multibody.tree.element import MultibodyElement
 from merganser.multibody.tree.force_elements.force_element import ForceElement
 from merganser.multibody.tree.force_elements.joint_spring import check_joint
 from merganser.multibody.tree.joints.revolute_joint import RevoluteJoint
+
+if TYPE_CHECKING:
+    from merganser.framework import Context
 
 __all__ = ["DoorHinge", "DoorHingeConfig"]
 
@@ -92,13 +95,13 @@ class DoorHinge(ForceElement):
         """Returns a copy of the constants that new Contexts start with."""
         return replace(self._config)
 
-    def GetConfig(self, context: Any) -> DoorHingeConfig:
+    def GetConfig(self, context: Context) -> DoorHingeConfig:
         """Returns the constants in the Context."""
         record = self._constants(context)
         values = {name: record[field] if k is None else record[field][k] for name, (field, k) in _PLACES.items()}
         return DoorHingeConfig(**values)
 
-    def SetConfig(self, context: Any, config: DoorHingeConfig) -> None:
+    def SetConfig(self, context: Context, config: DoorHingeConfig) -> None:
         """Sets the constants in the Context; errors as those of the constructor."""
         config = self._checked_config(config)
         for name, (field, _) in _PLACES.items():

@@ -18,6 +18,7 @@ from merganser.multibody.tree.joints.joint import Joint
 from merganser.multibody.tree.rigid_body import RigidBody
 
 if TYPE_CHECKING:
+    from merganser.framework import Context
     from merganser.multibody.tree.multibody_forces import MultibodyForces
     from merganser.multibody.tree.tree import MultibodyTree
 
@@ -72,35 +73,35 @@ class ForceElement(MultibodyElement):
         """Why it has no force when its kernel says so, and the remedy."""
         return f"its kind, {self.kind.name}, has none for this state."
 
-    def _check_potential(self, context: Any, what: str) -> None:
+    def _check_potential(self, context: Context, what: str) -> None:
         """Raises RuntimeError if its forces have no potential energy; most have."""
         if self.kind.add_energy is None:
             raise RuntimeError(f"{what} of {self!r} is not known: its kind, {self.kind.name}, has no add_energy.")
 
     # -- energy and power ------------------------------------------------------------------------------------
 
-    def CalcPotentialEnergy(self, context: Any) -> Any:
+    def CalcPotentialEnergy(self, context: Context) -> Any:
         """Returns the potential energy of this element [J]."""
         return self.GetParentPlant()._force_elements.calc_element_energies(context, self)[0]
 
-    def CalcConservativePower(self, context: Any) -> Any:
+    def CalcConservativePower(self, context: Context) -> Any:
         """Returns the power of the forces that have a potential energy, -dV/dt [W]."""
         return self.GetParentPlant()._force_elements.calc_element_energies(context, self)[1]
 
-    def CalcNonConservativePower(self, context: Any) -> Any:
+    def CalcNonConservativePower(self, context: Context) -> Any:
         """Returns the power of its other forces, such as friction and damping [W]; not positive."""
         return self.GetParentPlant()._force_elements.calc_element_energies(context, self)[2]
 
-    def CalcAndAddForceContribution(self, context: Any, forces: MultibodyForces) -> None:
+    def CalcAndAddForceContribution(self, context: Context, forces: MultibodyForces) -> None:
         """Adds the forces of this element to `forces`."""
         self.GetParentPlant()._force_elements.add_element_contribution(context, self, forces)
 
     # -- constants in a Context ------------------------------------------------------------------------------
 
-    def _constants(self, context: Any) -> Any:
+    def _constants(self, context: Context) -> Any:
         return self.GetParentPlant()._views.workspace(context).constants[self._index - 1]
 
-    def _set_constant(self, context: Any, field: str, value: Any) -> None:
+    def _set_constant(self, context: Context, field: str, value: Any) -> None:
         """Writes one constant, or from the first one on as many as are given."""
         constants = self.GetParentPlant()._views.mutable_constants(context)
         if layout.constant_dtype()[field].shape == ():

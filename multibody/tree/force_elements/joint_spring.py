@@ -1,19 +1,26 @@
-"""Springs on the position of one joint."""
+"""Springs on one joint."""
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from merganser.multibody.kernels.elements import joint_spring
+from merganser.multibody.kernels.elements.ball_spring import BALL_SPRING
 from merganser.multibody.tree.element import MultibodyElement
 from merganser.multibody.tree.force_elements.force_element import ForceElement
+from merganser.multibody.tree.joints.ball_joint import BallJoint
+from merganser.multibody.tree.joints.joint import Joint
 from merganser.multibody.tree.joints.one_dof_joint import OneDofJoint
 from merganser.multibody.tree.joints.prismatic_joint import PrismaticJoint
 from merganser.multibody.tree.joints.revolute_joint import RevoluteJoint
 
-__all__ = ["PrismaticSpring", "RevoluteSpring", "check_joint"]
+if TYPE_CHECKING:
+    from merganser.framework import Context
 
-JointType = TypeVar("JointType", bound=OneDofJoint)
+__all__ = ["BallSpring", "PrismaticSpring", "RevoluteSpring", "check_joint"]
+
+JointType = TypeVar("JointType", bound=Joint)
+OneDofJointType = TypeVar("OneDofJointType", bound=OneDofJoint)
 
 
 def check_joint(caller: str, joint: object, kind: type) -> None:
@@ -22,26 +29,23 @@ def check_joint(caller: str, joint: object, kind: type) -> None:
         raise TypeError(f"{caller}() takes a {kind.__name__}, not a {type(joint).__name__}.")
 
 
-class JointSpring(ForceElement, Generic[JointType]):
-    """Abstract spring that drives the position of a joint to a nominal one."""
+class _SpringOnJoint(ForceElement, Generic[JointType]):
+    """Abstract spring with one stiffness on one joint."""
 
-    kind = joint_spring.KIND
-
-    def __init__(self, joint: JointType, nominal: float, stiffness: float) -> None:
+    def __init__(self, joint: JointType, stiffness: float) -> None:
         super().__init__(joint.model_instance())
         self._joint = joint
-        self._nominal = self._checked("nominal position", nominal)
         self._stiffness = self._checked("stiffness", stiffness, 0.0)
 
     def joint(self) -> JointType:
         """Returns the joint on which the spring acts."""
         return self._joint
 
-    def GetStiffness(self, context: Any) -> Any:
+    def GetStiffness(self, context: Context) -> Any:
         """Returns the stiffness in the Context [N m/rad or N/m]."""
         return self._constants(context)["stiffness"][0]
 
-    def SetStiffness(self, context: Any, stiffness: float) -> None:
+    def SetStiffness(self, context: Context, stiffness: float) -> None:
         """Sets the stiffness in the Context [N m/rad or N/m].
 
         Raises:
@@ -49,17 +53,31 @@ class JointSpring(ForceElement, Generic[JointType]):
         """
         self._set_constant(context, "stiffness", self._checked("stiffness", stiffness, 0.0))
 
-    def _get_nominal(self, context: Any) -> Any:
-        return self._constants(context)["nominal"]
-
-    def _set_nominal(self, context: Any, nominal: float) -> None:
-        self._set_constant(context, "nominal", self._checked("nominal position", nominal))
-
     def _parts(self) -> tuple[MultibodyElement, ...]:
         return (self._joint,)
 
     def _write_constants(self, record: Any) -> None:
-        record["nominal"], record["stiffness"][0] = self._nominal, self._stiffness
+        record["stiffness"][0] = self._stiffness
+
+
+class JointSpring(_SpringOnJoint[OneDofJointType]):
+    """Abstract spring that drives the position of a joint to a nominal one."""
+
+    kind = joint_spring.KIND
+
+    def __init__(self, joint: OneDofJointType, nominal: float, stiffness: float) -> None:
+        super().__init__(joint, stiffness)
+        self._nominal = self._checked("nominal position", nominal)
+
+    def _get_nominal(self, context: Context) -> Any:
+        return self._constants(context)["nominal"]
+
+    def _set_nominal(self, context: Context, nominal: float) -> None:
+        self._set_constant(context, "nominal", self._checked("nominal position", nominal))
+
+    def _write_constants(self, record: Any) -> None:
+        super()._write_constants(record)
+        record["nominal"] = self._nominal
 
 
 class RevoluteSpring(JointSpring[RevoluteJoint]):
@@ -87,11 +105,11 @@ class RevoluteSpring(JointSpring[RevoluteJoint]):
         """Returns the stiffness that new Contexts start with [N m/rad]."""
         return self._stiffness
 
-    def GetNominalAngle(self, context: Any) -> Any:
+    def GetNominalAngle(self, context: Context) -> Any:
         """Returns the angle without torque in the Context [rad]."""
         return self._get_nominal(context)
 
-    def SetNominalAngle(self, context: Any, nominal_angle: float) -> None:
+    def SetNominalAngle(self, context: Context, nominal_angle: float) -> None:
         """Sets the angle without torque in the Context [rad]; RuntimeError if it is not finite."""
         self._set_nominal(context, nominal_angle)
 
@@ -121,10 +139,44 @@ class PrismaticSpring(JointSpring[PrismaticJoint]):
         """Returns the stiffness that new Contexts start with [N/m]."""
         return self._stiffness
 
-    def GetNominalPosition(self, context: Any) -> Any:
+    def GetNominalPosition(self, context: Context) -> Any:
         """Returns the translation without force in the Context [m]."""
         return self._get_nominal(context)
 
-    def SetNominalPosition(self, context: Any, nominal_position: float) -> None:
+    def SetNominalPosition(self, context: Context, nominal_position: float) -> None:
         """Sets the translation without force in the Context [m]; RuntimeError if it is not finite."""
         self._set_nominal(context, nominal_position)
+
+
+class BallSpring(_SpringOnJoint[BallJoint]):
+    """A torsional spring on a ball joint, which drives M to the orientation of F.
+
+    It exerts the torque -stiffness theta about a, where R_FM is the rotation by theta about the unit vector a,
+    0 <= theta <= pi. There is no such element in pydrake.
+
+    Args:
+        joint: the ball joint on which it acts, of either kind.
+        stiffness: not negative [N m/rad].
+
+    Raises:
+        RuntimeError: if the stiffness is negative or not finite.
+        TypeError: if `joint` is not a ball joint.
+    """
+
+    kind = BALL_SPRING
+
+    def __init__(self, joint: BallJoint, stiffness: float) -> None:
+        check_joint("BallSpring", joint, BallJoint)
+        super().__init__(joint, stiffness)
+
+    def stiffness(self) -> float:
+        """Returns the stiffness that new Contexts start with [N m/rad]."""
+        return self._stiffness
+
+    def _parts(self) -> tuple[MultibodyElement, ...]:
+        return self._joint.frame_on_parent(), self._joint.frame_on_child()
+
+    def _write_constants(self, record: Any) -> None:
+        super()._write_constants(record)
+        frames = self._joint.frame_on_parent(), self._joint.frame_on_child()
+        record["X_L0A"], record["X_L1C"] = (frame.GetFixedPoseInBodyFrame().GetAsMatrix34() for frame in frames)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,9 @@ from merganser.multibody.tree.force_elements.force_element import ForceElement
 from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.inertia.validity import real_values
 from merganser.multibody.tree.rigid_body import RigidBody
+
+if TYPE_CHECKING:
+    from merganser.framework import Context
 
 __all__ = ["LinearBushingRollPitchYaw"]
 
@@ -102,39 +105,39 @@ class LinearBushingRollPitchYaw(ForceElement):
 
     # -- in a Context ----------------------------------------------------------------------------------------
 
-    def GetTorqueStiffnessConstants(self, context: Any) -> Vector:
+    def GetTorqueStiffnessConstants(self, context: Context) -> Vector:
         """Returns the torque stiffnesses in the Context [N m/rad], shape [3]."""
         return self._get(context, "stiffness", 0)
 
-    def GetTorqueDampingConstants(self, context: Any) -> Vector:
+    def GetTorqueDampingConstants(self, context: Context) -> Vector:
         """Returns the torque dampings in the Context [N m s/rad], shape [3]."""
         return self._get(context, "damping", 0)
 
-    def GetForceStiffnessConstants(self, context: Any) -> Vector:
+    def GetForceStiffnessConstants(self, context: Context) -> Vector:
         """Returns the force stiffnesses in the Context [N/m], shape [3]."""
         return self._get(context, "stiffness", 3)
 
-    def GetForceDampingConstants(self, context: Any) -> Vector:
+    def GetForceDampingConstants(self, context: Context) -> Vector:
         """Returns the force dampings in the Context [N s/m], shape [3]."""
         return self._get(context, "damping", 3)
 
-    def SetTorqueStiffnessConstants(self, context: Any, torque_stiffness: npt.ArrayLike) -> None:
+    def SetTorqueStiffnessConstants(self, context: Context, torque_stiffness: npt.ArrayLike) -> None:
         """Sets the torque stiffnesses in the Context [N m/rad], shape [3]; RuntimeError if one is negative."""
         self._set(context, "stiffness", 0, "torque stiffness constants", torque_stiffness)
 
-    def SetTorqueDampingConstants(self, context: Any, torque_damping: npt.ArrayLike) -> None:
+    def SetTorqueDampingConstants(self, context: Context, torque_damping: npt.ArrayLike) -> None:
         """Sets the torque dampings in the Context [N m s/rad], shape [3]; RuntimeError if one is negative."""
         self._set(context, "damping", 0, "torque damping constants", torque_damping)
 
-    def SetForceStiffnessConstants(self, context: Any, force_stiffness: npt.ArrayLike) -> None:
+    def SetForceStiffnessConstants(self, context: Context, force_stiffness: npt.ArrayLike) -> None:
         """Sets the force stiffnesses in the Context [N/m], shape [3]; RuntimeError if one is negative."""
         self._set(context, "stiffness", 3, "force stiffness constants", force_stiffness)
 
-    def SetForceDampingConstants(self, context: Any, force_damping: npt.ArrayLike) -> None:
+    def SetForceDampingConstants(self, context: Context, force_damping: npt.ArrayLike) -> None:
         """Sets the force dampings in the Context [N s/m], shape [3]; RuntimeError if one is negative."""
         self._set(context, "damping", 3, "force damping constants", force_damping)
 
-    def CalcBushingSpatialForceOnFrameA(self, context: Any) -> SpatialForce:
+    def CalcBushingSpatialForceOnFrameA(self, context: Context) -> SpatialForce:
         """Returns F_A_A, what the bushing exerts on A at Ao, expressed in A.
 
         Raises:
@@ -142,7 +145,7 @@ class LinearBushingRollPitchYaw(ForceElement):
         """
         return self._force_on(context, self._frameA, 0)
 
-    def CalcBushingSpatialForceOnFrameC(self, context: Any) -> SpatialForce:
+    def CalcBushingSpatialForceOnFrameC(self, context: Context) -> SpatialForce:
         """Returns F_C_C, what the bushing exerts on C at Co, expressed in C.
 
         Raises:
@@ -152,21 +155,21 @@ class LinearBushingRollPitchYaw(ForceElement):
 
     # -- helpers ---------------------------------------------------------------------------------------------
 
-    def _force_on(self, context: Any, frame: Frame, end: int) -> SpatialForce:
+    def _force_on(self, context: Context, frame: Frame, end: int) -> SpatialForce:
         F_Bo_W = SpatialForce(self.GetParentPlant()._force_elements.calc_forces_on_ends(context, self)[end])
         R_FW = frame.CalcRotationMatrixInWorld(context).inverse()
         return F_Bo_W.Shift(frame._offset_in_world(context)).Rotate(R_FW)
 
-    def _get(self, context: Any, field: str, start: int) -> Vector:
+    def _get(self, context: Context, field: str, start: int) -> Vector:
         constants: Vector = self._constants(context)[field][start : start + 3]
         return constants.copy()
 
-    def _set(self, context: Any, field: str, start: int, what: str, values: npt.ArrayLike) -> None:
+    def _set(self, context: Context, field: str, start: int, what: str, values: npt.ArrayLike) -> None:
         new = self._constants(context)[field].copy()
         new[start : start + 3] = self._checked_constants(what, values)
         self._set_constant(context, field, new)
 
-    def _check_potential(self, context: Any, what: str) -> None:
+    def _check_potential(self, context: Context, what: str) -> None:
         stiffness = real_values(self.GetForceStiffnessConstants(context))
         if stiffness is not None and not (stiffness == stiffness[0]).all():
             raise RuntimeError(

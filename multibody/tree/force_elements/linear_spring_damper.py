@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,9 @@ from merganser.multibody.tree.element import MultibodyElement
 from merganser.multibody.tree.force_elements.force_element import ForceElement
 from merganser.multibody.tree.inertia.validity import real_values
 from merganser.multibody.tree.rigid_body import RigidBody
+
+if TYPE_CHECKING:
+    from merganser.framework import Context
 
 __all__ = ["LinearSpringDamper"]
 
@@ -92,27 +95,27 @@ class LinearSpringDamper(ForceElement):
 
     # -- in a Context ----------------------------------------------------------------------------------------
 
-    def GetFreeLength(self, context: Any) -> Any:
+    def GetFreeLength(self, context: Context) -> Any:
         """Returns the length without force in the Context [m]."""
         return self._constants(context)["nominal"]
 
-    def SetFreeLength(self, context: Any, free_length: float) -> None:
+    def SetFreeLength(self, context: Context, free_length: float) -> None:
         """Sets the length without force in the Context, positive [m]; RuntimeError if it is not."""
         self._set_constant(context, "nominal", self._checked_length(free_length))
 
-    def GetStiffness(self, context: Any) -> Any:
+    def GetStiffness(self, context: Context) -> Any:
         """Returns the stiffness in the Context [N/m]."""
         return self._constants(context)["stiffness"][0]
 
-    def SetStiffness(self, context: Any, stiffness: float) -> None:
+    def SetStiffness(self, context: Context, stiffness: float) -> None:
         """Sets the stiffness in the Context, not negative [N/m]; RuntimeError if it is."""
         self._set_constant(context, "stiffness", self._checked("stiffness", stiffness, 0.0))
 
-    def GetDamping(self, context: Any) -> Any:
+    def GetDamping(self, context: Context) -> Any:
         """Returns the damping in the Context [N s/m]."""
         return self._constants(context)["damping"][0]
 
-    def SetDamping(self, context: Any, damping: float) -> None:
+    def SetDamping(self, context: Context, damping: float) -> None:
         """Sets the damping in the Context, not negative [N s/m]; RuntimeError if it is."""
         self._set_constant(context, "damping", self._checked("damping", damping, 0.0))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,9 @@ from merganser.multibody.tree.element import MultibodyElement
 from merganser.multibody.tree.force_elements.force_element import ForceElement
 from merganser.multibody.tree.indices import world_model_instance
 from merganser.multibody.tree.inertia.validity import real_values
+
+if TYPE_CHECKING:
+    from merganser.framework import Context
 
 __all__ = ["UniformGravityFieldElement"]
 
@@ -80,12 +83,12 @@ class UniformGravityFieldElement(ForceElement):
 
     # -- in a Context ----------------------------------------------------------------------------------------
 
-    def GetGravityVector(self, context: Any) -> npt.NDArray[Any]:
+    def GetGravityVector(self, context: Context) -> npt.NDArray[Any]:
         """Returns the acceleration of gravity in the Context, in the world frame [m/s^2], shape [3]."""
         gravity: npt.NDArray[Any] = self.GetParentPlant()._views.workspace(context).gravity
         return gravity.copy()
 
-    def SetGravityVector(self, context: Any, g_W: npt.ArrayLike) -> None:
+    def SetGravityVector(self, context: Context, g_W: npt.ArrayLike) -> None:
         """Sets the acceleration of gravity in the Context, in the world frame [m/s^2], shape [3].
 
         Raises:
@@ -97,7 +100,7 @@ class UniformGravityFieldElement(ForceElement):
             raise ValueError(f"SetGravityVector(): g_W must be finite, but is {g}.")
         self.GetParentPlant()._views.mutable_gravity(context)[:] = g
 
-    def CalcGravityGeneralizedForces(self, context: Any) -> npt.NDArray[Any]:
+    def CalcGravityGeneralizedForces(self, context: Context) -> npt.NDArray[Any]:
         """Returns the generalized forces of gravity tau_g(q), with M vdot + C v = tau_g + tau, shape [nv]."""
         tau_g: npt.NDArray[Any] = self.GetParentPlant().CalcGravityGeneralizedForces(context)
         return tau_g

@@ -1,5 +1,6 @@
 """Joints, one type a file."""
 
+from merganser.multibody.tree.joints.ball_quaternion_joint import BallQuaternionJoint
 from merganser.multibody.tree.joints.ball_rpy_joint import BallRpyJoint
 from merganser.multibody.tree.joints.curvilinear_joint import CurvilinearJoint
 from merganser.multibody.tree.joints.floating_joint import FloatingJoint
@@ -14,6 +15,7 @@ from merganser.multibody.tree.joints.universal_joint import UniversalJoint
 from merganser.multibody.tree.joints.weld_joint import WeldJoint
 
 __all__ = [
+    "BallQuaternionJoint",
     "BallRpyJoint",
     "CurvilinearJoint",
     "FloatingJoint",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.joints.joint import PathSegment
 from merganser.multibody.tree.joints.one_dof_joint import OneDofJoint
 from merganser.multibody.tree.multibody_forces import MultibodyForces
+
+if TYPE_CHECKING:
+    from merganser.framework import Context
 
 __all__ = ["CurvilinearJoint"]
 
@@ -98,24 +101,24 @@ class CurvilinearJoint(OneDofJoint):
         """Sets the distribution of the distance in random Contexts, as an expression."""
         self._set_random_positions("set_random_distance_distribution", distance)
 
-    def get_distance(self, context: Any) -> Any:
+    def get_distance(self, context: Context) -> Any:
         """Returns the distance along the path in the Context [m]."""
         return self._q(context)[0]
 
-    def set_distance(self, context: Any, distance: Any) -> CurvilinearJoint:
+    def set_distance(self, context: Context, distance: Any) -> CurvilinearJoint:
         """Sets the distance along the path in the Context [m], and returns this joint."""
         self._set_q(context, distance)
         return self
 
-    def get_tangential_velocity(self, context: Any) -> Any:
+    def get_tangential_velocity(self, context: Context) -> Any:
         """Returns the velocity along the path in the Context [m/s]."""
         return self._v(context)[0]
 
-    def set_tangential_velocity(self, context: Any, tangential_velocity: Any) -> CurvilinearJoint:
+    def set_tangential_velocity(self, context: Context, tangential_velocity: Any) -> CurvilinearJoint:
         """Sets the velocity along the path in the Context [m/s], and returns this joint."""
         self._set_v(context, tangential_velocity)
         return self
 
-    def AddInForce(self, context: Any, force: Any, forces: MultibodyForces) -> None:
+    def AddInForce(self, context: Context, force: Any, forces: MultibodyForces) -> None:
         """Adds a force along the tangent of the path [N] to `forces`."""
         self.AddInOneForce(context, 0, force, forces)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,9 @@ from merganser.framework.math import Quaternion, RigidTransform, RotationMatrix
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.joints.joint import Joint
+
+if TYPE_CHECKING:
+    from merganser.framework import Context
 
 __all__ = ["FloatingJoint"]
 
@@ -80,9 +83,23 @@ class FloatingJoint(Joint):
         p = as_vector(p_FoMo_F, 3, "set_default_translation: p_FoMo_F")
         self.set_default_positions(np.concatenate([self._default_positions[: self._num_angles], p]))
 
+    def has_default_pose(self) -> bool:
+        """Whether new Contexts start with other positions than those of the joint at zero. Not in pydrake."""
+        return list(self._default_positions) != [*self._zero_orientation, 0.0, 0.0, 0.0]
+
     def SetDefaultPose(self, X_FM: RigidTransform) -> None:
         """Sets the pose of M in F that new Contexts start with."""
         self.set_default_positions(self._positions_of(X_FM))
+
+    def set_default_body_pose(self, X_PB: RigidTransform) -> None:
+        """Sets the pose of the child in the parent body that new Contexts start with. Not in pydrake."""
+        X_PF, X_BM = (frame.GetFixedPoseInBodyFrame() for frame in (self.frame_on_parent(), self.frame_on_child()))
+        self.SetDefaultPose(X_PF.inverse() @ X_PB @ X_BM)
+
+    def default_body_pose(self) -> RigidTransform:
+        """Returns the pose of the child in the parent body that new Contexts start with. Not in pydrake."""
+        X_PF, X_BM = (frame.GetFixedPoseInBodyFrame() for frame in (self.frame_on_parent(), self.frame_on_child()))
+        return X_PF @ self.GetDefaultPose() @ X_BM.inverse()
 
     def SetDefaultPosePair(self, q_FM: Quaternion, p_FM: npt.ArrayLike) -> None:
         """Sets the quaternion of R_FM and p_FoMo_F [m] that new Contexts start with."""
@@ -95,43 +112,43 @@ class FloatingJoint(Joint):
 
     # -- state -----------------------------------------------------------------------------------------------
 
-    def get_translation(self, context: Any) -> Vector:
+    def get_translation(self, context: Context) -> Vector:
         """Returns p_FoMo_F in the Context [m], shape [3]."""
         return self._q(context)[self._num_angles :].copy()
 
-    def GetPose(self, context: Any) -> RigidTransform:
+    def GetPose(self, context: Context) -> RigidTransform:
         """Returns X_FM in the Context."""
         return self._calc_X_FM(self._q(context))
 
-    def SetOrientation(self, context: Any, R_FM: RotationMatrix) -> Self:
+    def SetOrientation(self, context: Context, R_FM: RotationMatrix) -> Self:
         """Sets R_FM in the Context, and returns this joint."""
         self._set_q(context, self._orientation_of(R_FM))
         return self
 
-    def SetTranslation(self, context: Any, p_FM: npt.ArrayLike) -> Self:
+    def SetTranslation(self, context: Context, p_FM: npt.ArrayLike) -> Self:
         """Sets p_FoMo_F in the Context [m], and returns this joint."""
         self._set_q(context, as_vector(p_FM, 3, "SetTranslation: p_FM"), first=self._num_angles)
         return self
 
-    def SetPose(self, context: Any, X_FM: RigidTransform) -> Self:
+    def SetPose(self, context: Context, X_FM: RigidTransform) -> Self:
         """Sets X_FM in the Context, and returns this joint."""
         self._set_q(context, self._positions_of(X_FM))
         return self
 
-    def get_angular_velocity(self, context: Any) -> Vector:
+    def get_angular_velocity(self, context: Context) -> Vector:
         """Returns w_FM_F in the Context [rad/s], shape [3]."""
         return self._v(context)[:3].copy()
 
-    def set_angular_velocity(self, context: Any, w_FM: npt.ArrayLike) -> Self:
+    def set_angular_velocity(self, context: Context, w_FM: npt.ArrayLike) -> Self:
         """Sets w_FM_F in the Context [rad/s], and returns this joint."""
         self._set_v(context, as_vector(w_FM, 3, "set_angular_velocity: w_FM"))
         return self
 
-    def get_translational_velocity(self, context: Any) -> Vector:
+    def get_translational_velocity(self, context: Context) -> Vector:
         """Returns v_FMo_F in the Context [m/s], shape [3]."""
         return self._v(context)[3:].copy()
 
-    def set_translational_velocity(self, context: Any, v_FM: npt.ArrayLike) -> Self:
+    def set_translational_velocity(self, context: Context, v_FM: npt.ArrayLike) -> Self:
         """Sets v_FMo_F in the Context [m/s], and returns this joint."""
         self._set_v(context, as_vector(v_FM, 3, "set_translational_velocity: v_FM"), first=3)
         return self

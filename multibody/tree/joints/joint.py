@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
@@ -13,16 +13,17 @@ import numpy.typing as npt
 from merganser.framework import RandomGenerator
 from merganser.framework.math import Quaternion, RigidTransform
 from merganser.multibody.kernels.mobilizers import MobilizerKind
+from merganser.multibody.kernels.scalars import is_set
 from merganser.multibody.math.vectors import as_vector
-from merganser.multibody.tree.element import NamedElement
 from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.indices import JointIndex
-from merganser.multibody.tree.inertia.validity import real_values
+from merganser.multibody.tree.joints.friction import JointFriction, check_coefficients
 from merganser.multibody.tree.joints.random_expressions import draw_expressions
 from merganser.multibody.tree.joints.records import calc_X_FM
 from merganser.multibody.tree.multibody_forces import MultibodyForces
 
 if TYPE_CHECKING:
+    from merganser.framework import Context
     from merganser.multibody.tree.rigid_body import RigidBody
     from merganser.multibody.tree.tree import MultibodyTree
 
@@ -45,7 +46,7 @@ class PathSegment(NamedTuple):
     X_FM: RigidTransform
 
 
-class Joint(NamedElement, ABC):
+class Joint(JointFriction, ABC):
     """Abstract joint between a frame F on the parent body and a frame M on the child body.
 
     A joint type is one subclass: its name and kind of mobilizer, numbers of its mobilizer, and its accessors. How M
@@ -68,6 +69,7 @@ class Joint(NamedElement, ABC):
 
     kTypeName: ClassVar[str]
     kind: ClassVar[MobilizerKind]  # how M moves in F
+    _rotation_limit = math.inf  # of a BallQuaternionJoint
 
     def __init__(
         self,
@@ -97,8 +99,8 @@ class Joint(NamedElement, ABC):
         self._acceleration_limits = (np.full(nv, -np.inf), np.full(nv, np.inf))
         if position_limits is not None:
             self.set_position_limits(*position_limits)
-        self._default_damping = np.zeros(nv)
-        self._default_armature = 0.0  # of joints with one velocity
+        self._default_damping, self._default_friction = np.zeros(nv), np.zeros(nv)
+        self._default_armature = 0.0  # of joints with one velocity, and balls
         self.set_default_damping_vector(damping)
 
     def _in_tree(self, tree: MultibodyTree) -> Joint:
@@ -221,17 +223,17 @@ class Joint(NamedElement, ABC):
             raise ValueError(f"Joint {self._name!r} has {len(suffixes)} {what}; there is no number {index}.")
         return suffixes[index]
 
-    def _q(self, context: Any) -> Vector:
+    def _q(self, context: Context) -> Vector:
         """View of the positions of this joint."""
         start = self.position_start()
         return self.GetParentPlant()._views.q(context)[start : start + self.num_positions()]
 
-    def _v(self, context: Any) -> Vector:
+    def _v(self, context: Context) -> Vector:
         """View of the velocities of this joint."""
         start = self.velocity_start()
         return self.GetParentPlant()._views.v(context)[start : start + self.num_velocities()]
 
-    def _set_q(self, context: Any, values: npt.ArrayLike, first: int = 0) -> None:
+    def _set_q(self, context: Context, values: npt.ArrayLike, first: int = 0) -> None:
         """Writes consecutive positions of this joint, starting with its position `first`."""
         start = self.position_start() + first
         if type(values) is float and math.isfinite(values):  # as it often is: a third of the time of what follows
@@ -240,7 +242,7 @@ class Joint(NamedElement, ABC):
         values = self._checked_coordinates("positions", values, self.num_positions() - first)
         self.GetParentPlant()._views.mutable_q(context)[start : start + len(values)] = values
 
-    def _set_v(self, context: Any, values: npt.ArrayLike, first: int = 0) -> None:
+    def _set_v(self, context: Context, values: npt.ArrayLike, first: int = 0) -> None:
         """Writes consecutive velocities of this joint, starting with its velocity `first`."""
         start = self.velocity_start() + first
         if type(values) is float and math.isfinite(values):
@@ -273,31 +275,26 @@ class Joint(NamedElement, ABC):
             )
         return values
 
-    def GetOnePosition(self, context: Any) -> Any:
+    def GetOnePosition(self, context: Context) -> Any:
         """Returns the position of a joint that has one.
 
         Raises:
             RuntimeError: if the joint has not exactly one position.
         """
-        if self.num_positions() != 1:
-            raise RuntimeError(
-                f"GetOnePosition(): joint {self._name!r} ({self.kTypeName}) has {self.num_positions()} "
-                "positions."
-            )
-        return self._q(context)[0]
+        return self._only("GetOnePosition", self.num_positions(), "positions", self._q, context)
 
-    def GetOneVelocity(self, context: Any) -> Any:
+    def GetOneVelocity(self, context: Context) -> Any:
         """Returns the velocity of a joint that has one.
 
         Raises:
             RuntimeError: if the joint has not exactly one velocity.
         """
-        if self.num_velocities() != 1:
-            raise RuntimeError(
-                f"GetOneVelocity(): joint {self._name!r} ({self.kTypeName}) has {self.num_velocities()} "
-                "velocities."
-            )
-        return self._v(context)[0]
+        return self._only("GetOneVelocity", self.num_velocities(), "velocities", self._v, context)
+
+    def _only(self, caller: str, number: int, what: str, read: Callable[[Any], Any], context: Context) -> Any:
+        if number != 1:
+            raise RuntimeError(f"{caller}(): joint {self._name!r} ({self.kTypeName}) has {number} {what}.")
+        return read(context)[0]
 
     # -- defaults --------------------------------------------------------------------------------------------
 
@@ -396,12 +393,12 @@ class Joint(NamedElement, ABC):
         """
         self._default_damping = self._check_damping("set_default_damping_vector", damping).astype(np.float64)
 
-    def GetDampingVector(self, context: Any) -> Vector:
+    def GetDampingVector(self, context: Context) -> Vector:
         """Returns the damping in the Context, shape [num_velocities]."""
         record = self.GetParentPlant()._views.parameters(context)[self._mobod("GetDampingVector")]
         return record["damping"][: self.num_velocities()].copy()
 
-    def SetDampingVector(self, context: Any, damping: npt.ArrayLike) -> None:
+    def SetDampingVector(self, context: Context, damping: npt.ArrayLike) -> None:
         """Sets the damping in the Context, shape [num_velocities].
 
         Raises:
@@ -413,18 +410,11 @@ class Joint(NamedElement, ABC):
         parameters["damping"][self._mobod("SetDampingVector"), : self.num_velocities()] = values
 
     def _check_damping(self, caller: str, damping: npt.ArrayLike) -> Vector:
-        values = as_vector(damping, self.num_velocities(), f"{caller}: damping of joint {self._name!r}")
-        real = real_values(values)
-        if real is not None and not (np.isfinite(real).all() and (real >= 0.0).all()):
-            raise RuntimeError(
-                f"{caller}(): the damping of joint {self._name!r} must be finite and not negative, but is "
-                f"{values}."
-            )
-        return values
+        return check_coefficients(caller, "damping", self._name, damping, self.num_velocities())
 
     # -- locking ---------------------------------------------------------------------------------------------
 
-    def Lock(self, context: Any) -> None:
+    def Lock(self, context: Context) -> None:
         """Sets the velocities of this joint in the Context to zero, where they stay until Unlock() is called.
 
         Raises:
@@ -434,7 +424,7 @@ class Joint(NamedElement, ABC):
         start = self.velocity_start()
         self.GetParentPlant()._views.mutable_v(context)[start : start + self.num_velocities()] = 0.0
 
-    def Unlock(self, context: Any) -> None:
+    def Unlock(self, context: Context) -> None:
         """Lets forces move this joint in the Context again.
 
         Raises:
@@ -442,7 +432,7 @@ class Joint(NamedElement, ABC):
         """
         self._set_locked(context, "Unlock", 0.0)
 
-    def is_locked(self, context: Any) -> bool:
+    def is_locked(self, context: Context) -> bool:
         """Returns whether this joint is locked in the Context.
 
         Raises:
@@ -450,9 +440,9 @@ class Joint(NamedElement, ABC):
         """
         self._start(self._velocity_start, "is_locked")
         record = self.GetParentPlant()._views.parameters(context)[self._mobod("is_locked")]
-        return bool(record["is_locked"] != 0.0)
+        return bool(is_set(record["is_locked"]))
 
-    def _set_locked(self, context: Any, caller: str, value: float) -> None:
+    def _set_locked(self, context: Context, caller: str, value: float) -> None:
         self._start(self._velocity_start, caller)
         parameters = self.GetParentPlant()._views.mutable_parameters(context)
         parameters["is_locked"][self._mobod(caller)] = value
@@ -532,7 +522,7 @@ class Joint(NamedElement, ABC):
 
     # -- forces ----------------------------------------------------------------------------------------------
 
-    def AddInOneForce(self, context: Any, joint_dof: int, joint_tau: Any, forces: MultibodyForces) -> None:
+    def AddInOneForce(self, context: Context, joint_dof: int, joint_tau: Any, forces: MultibodyForces) -> None:
         """Adds a generalized force on one velocity of this joint to `forces`.
 
         Args:
@@ -549,7 +539,7 @@ class Joint(NamedElement, ABC):
         self._get_tree("AddInOneForce")._check_forces("AddInOneForce", forces)
         forces._tau[place] += joint_tau
 
-    def AddInDamping(self, context: Any, forces: MultibodyForces) -> None:
+    def AddInDamping(self, context: Context, forces: MultibodyForces) -> None:
         """Adds the damping forces -damping * v of this joint to `forces`.
 
         Raises:

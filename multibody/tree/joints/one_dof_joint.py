@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.tree.frame import Frame
-from merganser.multibody.tree.joints.joint import Joint
+from merganser.multibody.tree.joints.joint_with_armature import JointWithArmature
+
+if TYPE_CHECKING:
+    from merganser.framework import Context
 
 __all__ = ["OneDofJoint"]
 
 
-class OneDofJoint(Joint):
+class OneDofJoint(JointWithArmature):
     """Abstract joint with one position q, velocity v = dq/dt, and the same axis in F and M.
 
     Args:
@@ -69,11 +72,11 @@ class OneDofJoint(Joint):
         """
         self.set_default_damping_vector([damping])
 
-    def GetDamping(self, context: Any) -> Any:
+    def GetDamping(self, context: Context) -> Any:
         """Returns the damping in the Context."""
         return self.GetDampingVector(context)[0]
 
-    def SetDamping(self, context: Any, damping: float) -> None:
+    def SetDamping(self, context: Context, damping: float) -> None:
         """Sets the damping in the Context.
 
         Raises:
@@ -81,25 +84,21 @@ class OneDofJoint(Joint):
         """
         self.SetDampingVector(context, [damping])
 
-    def default_armature(self) -> float:
-        """Returns the inertia that moves with the joint beside that of bodies and of the rotors of actuators.
+    def default_friction(self) -> float:
+        """Returns the dry friction that new Contexts start with [N m or N], see JointFriction."""
+        return float(self._default_friction[0])
 
-        Inertia of a rotation [kg m^2], or mass of a translation [kg]; an addition to pydrake's functions.
-        """
-        return self._default_armature
+    def set_default_friction(self, friction: float) -> None:
+        """Sets the dry friction that new Contexts start with; errors as of set_default_friction_vector()."""
+        self.set_default_friction_vector([friction])
 
-    def set_default_armature(self, armature: float) -> None:
-        """Sets the armature, on the diagonal of the mass matrices of new Contexts; see default_armature().
+    def GetFriction(self, context: Context) -> Any:
+        """Returns the dry friction in the Context."""
+        return self.GetFrictionVector(context)[0]
 
-        Raises:
-            RuntimeError: if it is negative or not finite.
-        """
-        if not (np.isfinite(armature) and armature >= 0.0):
-            raise RuntimeError(
-                f"set_default_armature(): the armature of joint {self._name!r} must be finite and not negative, but "
-                f"is {armature}."
-            )
-        self._default_armature = float(armature)
+    def SetFriction(self, context: Context, friction: float) -> None:
+        """Sets the dry friction in the Context; errors as of SetFrictionVector()."""
+        self.SetFrictionVector(context, [friction])
 
     def position_lower_limit(self) -> float:
         """Returns the lower limit of q."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,9 @@ from merganser.multibody.kernels.mobilizers import planar
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.joints.joint import Joint
+
+if TYPE_CHECKING:
+    from merganser.framework import Context
 
 __all__ = ["PlanarJoint"]
 
@@ -77,43 +80,43 @@ class PlanarJoint(Joint):
 
     # -- state -----------------------------------------------------------------------------------------------
 
-    def get_translation(self, context: Any) -> Vector:
+    def get_translation(self, context: Context) -> Vector:
         """Returns x and y of Mo in F in the Context [m], shape [2]."""
         return self._q(context)[:2].copy()
 
-    def set_translation(self, context: Any, p_FoMo_F: npt.ArrayLike) -> PlanarJoint:
+    def set_translation(self, context: Context, p_FoMo_F: npt.ArrayLike) -> PlanarJoint:
         """Sets x and y of Mo in F in the Context [m], shape [2], and returns this joint."""
         self._set_q(context, as_vector(p_FoMo_F, 2, "set_translation: p_FoMo_F"))
         return self
 
-    def get_rotation(self, context: Any) -> Any:
+    def get_rotation(self, context: Context) -> Any:
         """Returns the angle in the Context [rad]."""
         return self._q(context)[2]
 
-    def set_rotation(self, context: Any, theta: Any) -> PlanarJoint:
+    def set_rotation(self, context: Context, theta: Any) -> PlanarJoint:
         """Sets the angle in the Context [rad], and returns this joint."""
         self._set_q(context, theta, first=2)
         return self
 
-    def set_pose(self, context: Any, p_FoMo_F: npt.ArrayLike, theta: Any) -> PlanarJoint:
+    def set_pose(self, context: Context, p_FoMo_F: npt.ArrayLike, theta: Any) -> PlanarJoint:
         """Sets x and y [m], shape [2], and the angle [rad] in the Context, and returns this joint."""
         self.set_translation(context, p_FoMo_F)
         return self.set_rotation(context, theta)
 
-    def get_translational_velocity(self, context: Any) -> Vector:
+    def get_translational_velocity(self, context: Context) -> Vector:
         """Returns the rates of x and y in the Context [m/s], shape [2]."""
         return self._v(context)[:2].copy()
 
-    def set_translational_velocity(self, context: Any, v_FoMo_F: npt.ArrayLike) -> PlanarJoint:
+    def set_translational_velocity(self, context: Context, v_FoMo_F: npt.ArrayLike) -> PlanarJoint:
         """Sets the rates of x and y in the Context [m/s], shape [2], and returns this joint."""
         self._set_v(context, as_vector(v_FoMo_F, 2, "set_translational_velocity: v_FoMo_F"))
         return self
 
-    def get_angular_velocity(self, context: Any) -> Any:
+    def get_angular_velocity(self, context: Context) -> Any:
         """Returns the rate of the angle in the Context [rad/s]."""
         return self._v(context)[2]
 
-    def set_angular_velocity(self, context: Any, theta_dot: Any) -> PlanarJoint:
+    def set_angular_velocity(self, context: Context, theta_dot: Any) -> PlanarJoint:
         """Sets the rate of the angle in the Context [rad/s], and returns this joint."""
         self._set_v(context, theta_dot, first=2)
         return self

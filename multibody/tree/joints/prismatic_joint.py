@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
 from merganser.multibody.kernels.mobilizers import prismatic
 from merganser.multibody.tree.joints.one_dof_joint import OneDofJoint
+
+if TYPE_CHECKING:
+    from merganser.framework import Context
 
 __all__ = ["PrismaticJoint"]
 
@@ -38,20 +41,20 @@ class PrismaticJoint(OneDofJoint):
         """Sets the distribution of the displacement in random Contexts, as an expression."""
         self._set_random_positions("set_random_translation_distribution", translation)
 
-    def get_translation(self, context: Any) -> Any:
+    def get_translation(self, context: Context) -> Any:
         """Returns the displacement q in the Context [m]."""
         return self._q(context)[0]
 
-    def set_translation(self, context: Any, translation: Any) -> PrismaticJoint:
+    def set_translation(self, context: Context, translation: Any) -> PrismaticJoint:
         """Sets the displacement q in the Context [m], and returns this joint."""
         self._set_q(context, translation)
         return self
 
-    def get_translation_rate(self, context: Any) -> Any:
+    def get_translation_rate(self, context: Context) -> Any:
         """Returns dq/dt in the Context [m/s]."""
         return self._v(context)[0]
 
-    def set_translation_rate(self, context: Any, translation_dot: Any) -> PrismaticJoint:
+    def set_translation_rate(self, context: Context, translation_dot: Any) -> PrismaticJoint:
         """Sets dq/dt in the Context [m/s], and returns this joint."""
         self._set_v(context, translation_dot)
         return self

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +10,9 @@ import numpy.typing as npt
 from merganser.multibody.kernels.mobilizers import revolute
 from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.joints.one_dof_joint import OneDofJoint
+
+if TYPE_CHECKING:
+    from merganser.framework import Context
 
 __all__ = ["RevoluteJoint"]
 
@@ -79,20 +82,20 @@ class RevoluteJoint(OneDofJoint):
         """Sets the distribution of the angle in random Contexts, as an expression."""
         self._set_random_positions("set_random_angle_distribution", angle)
 
-    def get_angle(self, context: Any) -> Any:
+    def get_angle(self, context: Context) -> Any:
         """Returns the angle q in the Context [rad]."""
         return self._q(context)[0]
 
-    def set_angle(self, context: Any, angle: Any) -> RevoluteJoint:
+    def set_angle(self, context: Context, angle: Any) -> RevoluteJoint:
         """Sets the angle q in the Context [rad], and returns this joint."""
         self._set_q(context, angle)
         return self
 
-    def get_angular_rate(self, context: Any) -> Any:
+    def get_angular_rate(self, context: Context) -> Any:
         """Returns dq/dt in the Context [rad/s]."""
         return self._v(context)[0]
 
-    def set_angular_rate(self, context: Any, angle: Any) -> RevoluteJoint:
+    def set_angular_rate(self, context: Context, angle: Any) -> RevoluteJoint:
         """Sets dq/dt in the Context [rad/s], named `angle` though it is a rate, and returns this joint."""
         self._set_v(context, angle)
         return self

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,9 @@ from merganser.framework.math import RotationMatrix
 from merganser.multibody.kernels.mobilizers import rpy_floating
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.tree.joints.floating_joint import FloatingJoint
+
+if TYPE_CHECKING:
+    from merganser.framework import Context
 
 __all__ = ["RpyFloatingJoint"]
 
@@ -67,11 +70,11 @@ class RpyFloatingJoint(FloatingJoint):
 
     # -- state -----------------------------------------------------------------------------------------------
 
-    def get_angles(self, context: Any) -> Vector:
+    def get_angles(self, context: Context) -> Vector:
         """Returns roll, pitch and yaw in the Context [rad], shape [3]."""
         return self._q(context)[:3].copy()
 
-    def set_angles(self, context: Any, angles: npt.ArrayLike) -> RpyFloatingJoint:
+    def set_angles(self, context: Context, angles: npt.ArrayLike) -> RpyFloatingJoint:
         """Sets roll, pitch and yaw in the Context [rad], shape [3], and returns this joint."""
         self._set_q(context, as_vector(angles, 3, "set_angles: angles"))
         return self

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +10,9 @@ import numpy.typing as npt
 from merganser.multibody.kernels.mobilizers import screw
 from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.joints.one_dof_joint import OneDofJoint
+
+if TYPE_CHECKING:
+    from merganser.framework import Context
 
 __all__ = ["ScrewJoint"]
 
@@ -116,20 +119,20 @@ class ScrewJoint(OneDofJoint):
 
     # -- state -----------------------------------------------------------------------------------------------
 
-    def get_rotation(self, context: Any) -> Any:
+    def get_rotation(self, context: Context) -> Any:
         """Returns the angle in the Context [rad]."""
         return self._q(context)[0]
 
-    def set_rotation(self, context: Any, theta: Any) -> ScrewJoint:
+    def set_rotation(self, context: Context, theta: Any) -> ScrewJoint:
         """Sets the angle in the Context [rad], and returns this joint."""
         self._set_q(context, theta)
         return self
 
-    def get_translation(self, context: Any) -> Any:
+    def get_translation(self, context: Context) -> Any:
         """Returns the displacement along the axis in the Context [m]."""
         return self._mobilizer_pitch() * self._q(context)[0]
 
-    def set_translation(self, context: Any, translation: Any) -> ScrewJoint:
+    def set_translation(self, context: Context, translation: Any) -> ScrewJoint:
         """Sets the displacement along the axis in the Context [m], and returns this joint.
 
         Raises:
@@ -138,20 +141,20 @@ class ScrewJoint(OneDofJoint):
         self._set_q(context, self._angle("set_translation", translation))
         return self
 
-    def get_angular_velocity(self, context: Any) -> Any:
+    def get_angular_velocity(self, context: Context) -> Any:
         """Returns the rate of the angle in the Context [rad/s]."""
         return self._v(context)[0]
 
-    def set_angular_velocity(self, context: Any, theta_dot: Any) -> ScrewJoint:
+    def set_angular_velocity(self, context: Context, theta_dot: Any) -> ScrewJoint:
         """Sets the rate of the angle in the Context [rad/s], and returns this joint."""
         self._set_v(context, theta_dot)
         return self
 
-    def get_translational_velocity(self, context: Any) -> Any:
+    def get_translational_velocity(self, context: Context) -> Any:
         """Returns the velocity along the axis in the Context [m/s]."""
         return self._mobilizer_pitch() * self._v(context)[0]
 
-    def set_translational_velocity(self, context: Any, translation_dot: Any) -> ScrewJoint:
+    def set_translational_velocity(self, context: Context, translation_dot: Any) -> ScrewJoint:
         """Sets the velocity along the axis in the Context [m/s], and returns this joint.
 
         Raises:

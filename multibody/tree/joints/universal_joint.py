@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
@@ -10,6 +10,9 @@ from merganser.multibody.kernels.mobilizers import universal
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.joints.joint import Joint
+
+if TYPE_CHECKING:
+    from merganser.framework import Context
 
 __all__ = ["UniversalJoint"]
 
@@ -58,20 +61,20 @@ class UniversalJoint(Joint):
         """Sets the distribution of the angles in random Contexts, as expressions, shape [2]."""
         self._set_random_positions("set_random_angles_distribution", angles)
 
-    def get_angles(self, context: Any) -> Vector:
+    def get_angles(self, context: Context) -> Vector:
         """Returns the angles in the Context [rad], shape [2]."""
         return self._q(context).copy()
 
-    def set_angles(self, context: Any, angles: npt.ArrayLike) -> UniversalJoint:
+    def set_angles(self, context: Context, angles: npt.ArrayLike) -> UniversalJoint:
         """Sets the angles in the Context [rad], shape [2], and returns this joint."""
         self._set_q(context, as_vector(angles, 2, "set_angles: angles"))
         return self
 
-    def get_angular_rates(self, context: Any) -> Vector:
+    def get_angular_rates(self, context: Context) -> Vector:
         """Returns the rates of the angles in the Context [rad/s], shape [2]."""
         return self._v(context).copy()
 
-    def set_angular_rates(self, context: Any, theta_dot: npt.ArrayLike) -> UniversalJoint:
+    def set_angular_rates(self, context: Context, theta_dot: npt.ArrayLike) -> UniversalJoint:
         """Sets the rates of the angles in the Context [rad/s], shape [2], and returns this joint."""
         self._set_v(context, as_vector(theta_dot, 2, "set_angular_rates: theta_dot"))
         return self

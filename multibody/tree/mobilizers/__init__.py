@@ -1,6 +1,7 @@
 """Mobilizers as objects: the motion across one joint of a finalized tree."""
 
 from merganser.multibody.tree.mobilizers.kinds import (
+    BallQuaternionMobilizer,
     CurvilinearMobilizer,
     PlanarMobilizer,
     PrismaticMobilizer,
@@ -15,6 +16,7 @@ from merganser.multibody.tree.mobilizers.kinds import (
 from merganser.multibody.tree.mobilizers.mobilizer import Mobilizer, MobilizerTopology
 
 __all__ = [
+    "BallQuaternionMobilizer",
     "CurvilinearMobilizer",
     "Mobilizer",
     "MobilizerTopology",

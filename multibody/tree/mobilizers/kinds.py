@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,7 @@ import numpy.typing as npt
 from merganser.framework.math import Quaternion, RigidTransform, RollPitchYaw, RotationMatrix
 from merganser.multibody.kernels.mobilizers import (
     MobilizerKind,
+    ball_quaternion,
     ball_rpy,
     curvilinear,
     planar,
@@ -23,8 +25,8 @@ from merganser.multibody.kernels.mobilizers import (
 )
 from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.joints import (
+    BallQuaternionJoint,
     BallRpyJoint,
-    CurvilinearJoint,
     Joint,
     PlanarJoint,
     PrismaticJoint,
@@ -37,7 +39,11 @@ from merganser.multibody.tree.joints import (
 )
 from merganser.multibody.tree.mobilizers.mobilizer import Mobilizer
 
+if TYPE_CHECKING:
+    from merganser.framework import Context
+
 __all__ = [
+    "BallQuaternionMobilizer",
     "CurvilinearMobilizer",
     "OtherMobilizer",
     "PlanarMobilizer",
@@ -53,6 +59,37 @@ __all__ = [
 ]
 
 Array = npt.NDArray[Any]
+
+
+def _access(
+    name: str, what: str, part: int | slice, *, is_rate: bool = False
+) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any, Any], Any]]:
+    """Functions of a mobilizer that get and set some of its positions, or of its velocities, in a context.
+
+    Args:
+        name: what they are called, after get_ and set_.
+        what: they are, with unit, frame and shape.
+        part: which of them: one as a number, or several as a copy.
+        is_rate: whether they are velocities.
+    """
+
+    def get(self: Mobilizer, context: Context) -> Any:
+        values = self._v(context) if is_rate else self._q(context)
+        return values[part] if isinstance(part, int) else values[part].copy()
+
+    def set_(self: Mobilizer, context: Context, value: npt.ArrayLike) -> Any:
+        size = self.num_velocities() if is_rate else self.num_positions()
+        first = part if isinstance(part, int) else part.indices(size)[0]
+        (self._set_v if is_rate else self._set_q)(context, value, first)
+        return self
+
+    get.__doc__, set_.__doc__ = (
+        f"Returns {what} in the context.",
+        f"Sets {what} in the context; returns this mobilizer.",
+    )
+    for function, verb in ((get, "get"), (set_, "set")):
+        function.__name__ = function.__qualname__ = f"{verb}_{name}"
+    return get, set_
 
 
 class WeldMobilizer(Mobilizer):
@@ -76,21 +113,35 @@ class WeldMobilizer(Mobilizer):
         """Returns the pose of M in F."""
         return self._X_FM
 
-    def CalcAcrossMobilizerTransform(self, context: Any) -> RigidTransform:
+    def CalcAcrossMobilizerTransform(self, context: Context) -> RigidTransform:
         """Returns X_FM; the kernels have it in the pose of F."""
         self._q(context)  # refuses the context of another system
         return self._X_FM
 
 
+class _OfJointType(Mobilizer):
+    """Abstract mobilizer whose joints take a name and two frames."""
+
+    _joint_type: Any
+
+    def _make_joint(self, name: str) -> Joint:
+        joint: Joint = self._joint_type(name, self._inboard_frame, self._outboard_frame)
+        return joint
+
+
 class _AxisMobilizer(Mobilizer):
     """Abstract mobilizer with one coordinate and an axis, any length but zero, the same in F and M."""
+
+    _joint_type: Any
 
     def __init__(self, inboard_frame_F: Frame, outboard_frame_M: Frame, axis_F: npt.ArrayLike) -> None:
         super().__init__(inboard_frame_F, outboard_frame_M)
         self._axis_F = self._make_joint("axis", np.asarray(axis_F))._mobilizer_axis()  # checked and normalized there
 
     def _make_joint(self, name: str, axis: Array | None = None) -> Joint:
-        raise NotImplementedError
+        given = self._axis_F if axis is None else axis
+        joint: Joint = self._joint_type(name, self._inboard_frame, self._outboard_frame, given)
+        return joint
 
     def _bind(self, tree: Any, mobod: int, joint: Joint, is_reversed: bool) -> None:
         super()._bind(tree, mobod, joint, is_reversed)
@@ -100,63 +151,29 @@ class _AxisMobilizer(Mobilizer):
 class RevoluteMobilizer(_AxisMobilizer):
     """M turns about an axis through Fo and Mo."""
 
-    _kind = revolute.KIND
-
-    def _make_joint(self, name: str, axis: Array | None = None) -> Joint:
-        return RevoluteJoint(name, self._inboard_frame, self._outboard_frame, self._axis_F if axis is None else axis)
+    _kind, _joint_type = revolute.KIND, RevoluteJoint
 
     def revolute_axis(self) -> Array:
         """Returns the unit vector along the axis, in F, shape [3]."""
         return self._axis_F.copy()
 
-    def get_angle(self, context: Any) -> Any:
-        """Returns the angle in the context [rad]."""
-        return self._q(context)[0]
-
-    def set_angle(self, context: Any, angle: Any) -> RevoluteMobilizer:
-        """Sets the angle in the context [rad], and returns this mobilizer."""
-        self._set_q(context, angle)
-        return self
-
-    def get_angular_rate(self, context: Any) -> Any:
-        """Returns the rate of the angle in the context [rad/s]."""
-        return self._v(context)[0]
-
-    def set_angular_rate(self, context: Any, theta_dot: Any) -> RevoluteMobilizer:
-        """Sets the rate of the angle in the context [rad/s], and returns this mobilizer."""
-        self._set_v(context, theta_dot)
-        return self
+    get_angle, set_angle = _access("angle", "the angle [rad]", 0)
+    get_angular_rate, set_angular_rate = _access("angular_rate", "the rate of the angle [rad/s]", 0, is_rate=True)
 
 
 class PrismaticMobilizer(_AxisMobilizer):
     """M slides along an axis, without turning."""
 
-    _kind = prismatic.KIND
-
-    def _make_joint(self, name: str, axis: Array | None = None) -> Joint:
-        return PrismaticJoint(name, self._inboard_frame, self._outboard_frame, self._axis_F if axis is None else axis)
+    _kind, _joint_type = prismatic.KIND, PrismaticJoint
 
     def translation_axis(self) -> Array:
         """Returns the unit vector along the axis, in F, shape [3]."""
         return self._axis_F.copy()
 
-    def get_translation(self, context: Any) -> Any:
-        """Returns the displacement in the context [m]."""
-        return self._q(context)[0]
-
-    def set_translation(self, context: Any, translation: Any) -> PrismaticMobilizer:
-        """Sets the displacement in the context [m], and returns this mobilizer."""
-        self._set_q(context, translation)
-        return self
-
-    def get_translation_rate(self, context: Any) -> Any:
-        """Returns the rate of the displacement in the context [m/s]."""
-        return self._v(context)[0]
-
-    def set_translation_rate(self, context: Any, translation_dot: Any) -> PrismaticMobilizer:
-        """Sets the rate of the displacement in the context [m/s], and returns this mobilizer."""
-        self._set_v(context, translation_dot)
-        return self
+    get_translation, set_translation = _access("translation", "the displacement [m]", 0)
+    get_translation_rate, set_translation_rate = _access(
+        "translation_rate", "the rate of the displacement [m/s]", 0, is_rate=True
+    )
 
 
 class ScrewMobilizer(_AxisMobilizer):
@@ -184,138 +201,81 @@ class ScrewMobilizer(_AxisMobilizer):
         return self._screw_pitch
 
 
-class _AngularVelocity(Mobilizer):
+class _AngularVelocity(_OfJointType):
     """Abstract mobilizer whose first three velocities are w_FM_F."""
 
-    def get_angular_velocity(self, context: Any) -> Array:
-        """Returns w_FM_F in the context [rad/s], shape [3]."""
-        return self._v(context)[:3].copy()
-
-    def set_angular_velocity(self, context: Any, w_FM: npt.ArrayLike) -> Any:
-        """Sets w_FM_F in the context [rad/s], shape [3], and returns this mobilizer."""
-        self._set_v(context, w_FM)
-        return self
+    get_angular_velocity, set_angular_velocity = _access(
+        "angular_velocity", "w_FM_F [rad/s], shape [3],", slice(3), is_rate=True
+    )
 
 
 class SpaceXYZMobilizer(_AngularVelocity):
     """M turns about Fo = Mo, by angles about the fixed axes Fx, Fy, Fz: R_FM = Rz(q_2) Ry(q_1) Rx(q_0); v: w_FM_F."""
 
-    _kind = ball_rpy.KIND
+    _kind, _joint_type = ball_rpy.KIND, BallRpyJoint
 
-    def _make_joint(self, name: str) -> Joint:
-        return BallRpyJoint(name, self._inboard_frame, self._outboard_frame)
+    get_angles, set_angles = _access("angles", "the angles about Fx, Fy, Fz [rad], shape [3],", slice(3))
 
-    def get_angles(self, context: Any) -> Array:
-        """Returns the angles about Fx, Fy, Fz in the context [rad], shape [3]."""
-        return self._q(context).copy()
-
-    def set_angles(self, context: Any, angles: npt.ArrayLike) -> SpaceXYZMobilizer:
-        """Sets the angles about Fx, Fy, Fz in the context [rad], shape [3], and returns this mobilizer."""
-        self._set_q(context, angles)
-        return self
-
-    def SetFromRotationMatrix(self, context: Any, R_FM: RotationMatrix) -> SpaceXYZMobilizer:
+    def SetFromRotationMatrix(self, context: Context, R_FM: RotationMatrix) -> SpaceXYZMobilizer:
         """Sets the angles in the context to those of a rotation, and returns this mobilizer."""
-        return self.set_angles(context, RollPitchYaw(R_FM).vector())
-
-
-class _FloatingMobilizer(_AngularVelocity):
-    """Abstract mobilizer with six degrees of freedom; v: w_FM_F, v_FMo_F; the last three positions are p_FoMo_F."""
-
-    def get_position(self, context: Any) -> Array:
-        """Returns p_FoMo_F in the context [m], shape [3]."""
-        return self._q(context)[-3:].copy()
-
-    def set_position(self, context: Any, p_FM: npt.ArrayLike) -> Any:
-        """Sets p_FoMo_F in the context [m], shape [3], and returns this mobilizer."""
-        self._set_q(context, p_FM, self.num_positions() - 3)
-        return self
-
-    def get_translational_velocity(self, context: Any) -> Array:
-        """Returns v_FMo_F in the context [m/s], shape [3]."""
-        return self._v(context)[3:].copy()
-
-    def set_translational_velocity(self, context: Any, v_FM: npt.ArrayLike) -> Any:
-        """Sets v_FMo_F in the context [m/s], shape [3], and returns this mobilizer."""
-        self._set_v(context, v_FM, 3)
+        self.set_angles(context, RollPitchYaw(R_FM).vector())
         return self
 
 
-class QuaternionFloatingMobilizer(_FloatingMobilizer):
-    """M moves freely; q: quaternion w, x, y, z of R_FM, then p_FoMo_F."""
+class _QuaternionMobilizer(_AngularVelocity):
+    """Abstract mobilizer whose first four positions are the quaternion w, x, y, z of R_FM."""
 
-    _kind = quaternion_floating.KIND
-
-    def _make_joint(self, name: str) -> Joint:
-        return QuaternionFloatingJoint(name, self._inboard_frame, self._outboard_frame)
-
-    def get_quaternion(self, context: Any) -> Quaternion:
+    def get_quaternion(self, context: Context) -> Quaternion:
         """Returns the quaternion of R_FM in the context, normalized."""
         return self.CalcAcrossMobilizerTransform(context).rotation().ToQuaternion()
 
-    def set_quaternion(self, context: Any, q_FM: Quaternion) -> QuaternionFloatingMobilizer:
+    def set_quaternion(self, context: Context, q_FM: Quaternion) -> Any:
         """Sets the quaternion of R_FM in the context, and returns this mobilizer."""
         self._set_q(context, q_FM.wxyz())
         return self
 
 
+class BallQuaternionMobilizer(_QuaternionMobilizer):
+    """M turns about Fo = Mo; q: quaternion w, x, y, z of R_FM; v: w_FM_F."""
+
+    _kind, _joint_type = ball_quaternion.KIND, BallQuaternionJoint
+
+
+class _FloatingMobilizer(_AngularVelocity):
+    """Abstract mobilizer with six degrees of freedom; v: w_FM_F, v_FMo_F; the last three positions are p_FoMo_F."""
+
+    get_position, set_position = _access("position", "p_FoMo_F [m], shape [3],", slice(-3, None))
+    get_translational_velocity, set_translational_velocity = _access(
+        "translational_velocity", "v_FMo_F [m/s], shape [3],", slice(3, 6), is_rate=True
+    )
+
+
+class QuaternionFloatingMobilizer(_QuaternionMobilizer, _FloatingMobilizer):
+    """M moves freely; q: quaternion w, x, y, z of R_FM, then p_FoMo_F."""
+
+    _kind, _joint_type = quaternion_floating.KIND, QuaternionFloatingJoint
+
+
 class RpyFloatingMobilizer(_FloatingMobilizer):
     """M moves freely; q: angles as those of SpaceXYZMobilizer, then p_FoMo_F."""
 
-    _kind = rpy_floating.KIND
+    _kind, _joint_type = rpy_floating.KIND, RpyFloatingJoint
 
-    def _make_joint(self, name: str) -> Joint:
-        return RpyFloatingJoint(name, self._inboard_frame, self._outboard_frame)
-
-    def get_angles(self, context: Any) -> Array:
-        """Returns roll, pitch and yaw of R_FM in the context [rad], shape [3]."""
-        return self._q(context)[:3].copy()
-
-    def set_angles(self, context: Any, angles: npt.ArrayLike) -> RpyFloatingMobilizer:
-        """Sets roll, pitch and yaw of R_FM in the context [rad], shape [3], and returns this mobilizer."""
-        self._set_q(context, angles)
-        return self
+    get_angles, set_angles = _access("angles", "roll, pitch and yaw of R_FM [rad], shape [3],", slice(3))
 
 
-class UniversalMobilizer(Mobilizer):
+class UniversalMobilizer(_OfJointType):
     """M turns about Fx, then about My."""
 
-    _kind = universal.KIND
+    _kind, _joint_type = universal.KIND, UniversalJoint
 
-    def _make_joint(self, name: str) -> Joint:
-        return UniversalJoint(name, self._inboard_frame, self._outboard_frame)
-
-    def get_angles(self, context: Any) -> Array:
-        """Returns the angles about Fx and My in the context [rad], shape [2]."""
-        return self._q(context).copy()
-
-    def set_angles(self, context: Any, angles: npt.ArrayLike) -> UniversalMobilizer:
-        """Sets the angles about Fx and My in the context [rad], shape [2], and returns this mobilizer."""
-        self._set_q(context, angles)
-        return self
+    get_angles, set_angles = _access("angles", "the angles about Fx and My [rad], shape [2],", slice(2))
 
 
-class PlanarMobilizer(Mobilizer):
+class PlanarMobilizer(_OfJointType):
     """Mo moves in the x-y plane of F, M turns about Fz; q: x, y [m] and the angle [rad]."""
 
-    _kind = planar.KIND
-
-    def _make_joint(self, name: str) -> Joint:
-        return PlanarJoint(name, self._inboard_frame, self._outboard_frame)
-
-
-class CurvilinearMobilizer(Mobilizer):
-    """M moves along a path of lines and arcs; q: distance along it [m]. Made by a CurvilinearJoint."""
-
-    _kind = curvilinear.KIND
-
-    def __init__(self, joint: CurvilinearJoint) -> None:
-        super().__init__(joint.frame_on_parent(), joint.frame_on_child())
-        self._joint = joint
-
-    def _make_joint(self, name: str) -> Joint:
-        assert self._joint is not None
-        return self._joint
+    _kind, _joint_type = planar.KIND, PlanarJoint
 
 
 class OtherMobilizer(Mobilizer):
@@ -334,11 +294,18 @@ class OtherMobilizer(Mobilizer):
         self._kind = joint.kind
 
 
+class CurvilinearMobilizer(OtherMobilizer):
+    """M moves along a path of lines and arcs; q: distance along it [m]. Made by a CurvilinearJoint."""
+
+    _kind = curvilinear.KIND
+
+
 _CLASSES: dict[MobilizerKind, type[Mobilizer]] = {
     kind._kind: kind
     for kind in (
         WeldMobilizer, RevoluteMobilizer, PrismaticMobilizer, QuaternionFloatingMobilizer, ScrewMobilizer,
         PlanarMobilizer, SpaceXYZMobilizer, RpyFloatingMobilizer, UniversalMobilizer, CurvilinearMobilizer,
+        BallQuaternionMobilizer,
     )
 }  # fmt: skip
 

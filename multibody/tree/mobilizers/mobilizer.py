@@ -20,6 +20,7 @@ from merganser.multibody.tree.joints import Joint
 from merganser.multibody.tree.mobilizers.one_body_tree import OneBodyTree
 
 if TYPE_CHECKING:
+    from merganser.framework import Context
     from merganser.multibody.tree.rigid_body import RigidBody
     from merganser.multibody.tree.tree import MultibodyTree
 
@@ -205,12 +206,12 @@ class Mobilizer(ABC):
 
     # -- motion ----------------------------------------------------------------------------------------------
 
-    def CalcAcrossMobilizerTransform(self, context: Any) -> RigidTransform:
+    def CalcAcrossMobilizerTransform(self, context: Context) -> RigidTransform:
         """Returns X_FM(q) for the positions in the context."""
         body, _ = self._motion().calc(self._q(context), self._zero_v(context))
         return rigid_transform(body["R_WB"].copy(), body["p_WoBo_W"].copy())
 
-    def CalcAcrossMobilizerSpatialVelocity(self, context: Any, v: npt.ArrayLike) -> SpatialVelocity:
+    def CalcAcrossMobilizerSpatialVelocity(self, context: Context, v: npt.ArrayLike) -> SpatialVelocity:
         """Returns V_FM(q, v) of M in F, at Mo, expressed in F.
 
         Args:
@@ -220,7 +221,7 @@ class Mobilizer(ABC):
         _, motion = self._motion().calc(self._q(context), self._checked("v", v, context))
         return SpatialVelocity(motion["V_WB_W"].copy())
 
-    def CalcAcrossMobilizerSpatialAcceleration(self, context: Any, vdot: npt.ArrayLike) -> SpatialAcceleration:
+    def CalcAcrossMobilizerSpatialAcceleration(self, context: Context, vdot: npt.ArrayLike) -> SpatialAcceleration:
         """Returns A_FM(q, v, vdot) of M in F, at Mo, expressed in F.
 
         Args:
@@ -231,7 +232,7 @@ class Mobilizer(ABC):
         body, motion = self._motion().calc(self._q(context), self._v(context))
         return SpatialAcceleration(accelerations @ self._H(body) + motion["Ab_WB_W"])
 
-    def ProjectSpatialForce(self, context: Any, F_Mo_F: SpatialForce, tau: Array | None = None) -> Array:
+    def ProjectSpatialForce(self, context: Context, F_Mo_F: SpatialForce, tau: Array | None = None) -> Array:
         """Returns tau = H_FM^T(q) F_Mo_F, with which tau . v is the power of the force.
 
         Args:
@@ -251,30 +252,30 @@ class Mobilizer(ABC):
 
     # -- kinematic map ---------------------------------------------------------------------------------------
 
-    def MapVelocityToQDot(self, context: Any, v: npt.ArrayLike, qdot: Array | None = None) -> Array:
+    def MapVelocityToQDot(self, context: Context, v: npt.ArrayLike, qdot: Array | None = None) -> Array:
         """Returns qdot = N(q) v, shape [num_positions]; written into `qdot`, if given."""
         rates = self._motion().velocity_to_qdot(self._q(context), self._checked("v", v, context))
         return _written(rates, qdot, "MapVelocityToQDot(): qdot")
 
-    def MapQDotToVelocity(self, context: Any, qdot: npt.ArrayLike, v: Array | None = None) -> Array:
+    def MapQDotToVelocity(self, context: Context, qdot: npt.ArrayLike, v: Array | None = None) -> Array:
         """Returns v = N+(q) qdot, shape [num_velocities]; written into `v`, if given."""
         rates = as_vector(qdot, self.num_positions(), "MapQDotToVelocity(): qdot")
         velocities = self._motion().qdot_to_velocity(self._q(context), rates.astype(self._q(context).dtype))
         return _written(velocities, v, "MapQDotToVelocity(): v")
 
-    def CalcNMatrix(self, context: Any, N: Array | None = None) -> Array:
+    def CalcNMatrix(self, context: Context, N: Array | None = None) -> Array:
         """Returns N(q), shape [num_positions, num_velocities]; written into `N`, if given."""
         columns = [self.MapVelocityToQDot(context, row) for row in np.eye(self.num_velocities())]
         return _written(_stacked(columns, (self.num_positions(), 0)), N, "CalcNMatrix(): N")
 
-    def CalcNplusMatrix(self, context: Any, Nplus: Array | None = None) -> Array:
+    def CalcNplusMatrix(self, context: Context, Nplus: Array | None = None) -> Array:
         """Returns N+(q), the left inverse of N, shape [num_velocities, num_positions]; in `Nplus`, if given."""
         columns = [self.MapQDotToVelocity(context, row) for row in np.eye(self.num_positions())]
         return _written(_stacked(columns, (self.num_velocities(), 0)), Nplus, "CalcNplusMatrix(): Nplus")
 
     # -- zero configuration ----------------------------------------------------------------------------------
 
-    def set_zero_state(self, context: Any, state: Any) -> None:
+    def set_zero_state(self, context: Context, state: Any) -> None:
         """Sets positions in `state` to the zero configuration, and velocities to zero.
 
         Args:
@@ -297,7 +298,7 @@ class Mobilizer(ABC):
         self.get_velocities_from_array(x[tree.num_positions() : tree.num_positions() + tree.num_velocities()])[:] = 0.0
         vector.SetFromVector(x)
 
-    def set_zero_configuration(self, context: Any) -> None:
+    def set_zero_configuration(self, context: Context) -> None:
         """Sets positions in the context to the zero configuration, and velocities to zero."""
         self.set_zero_state(context, context.get_mutable_state())
 
@@ -317,28 +318,28 @@ class Mobilizer(ABC):
     def _joint_plant(self) -> Any:
         return self._get_tree()._context_owner()
 
-    def _q(self, context: Any) -> Array:
+    def _q(self, context: Context) -> Array:
         return self.get_positions_from_array(self._joint_plant()._views.q(context))
 
-    def _v(self, context: Any) -> Array:
+    def _v(self, context: Context) -> Array:
         return self.get_velocities_from_array(self._joint_plant()._views.v(context))
 
-    def _set_q(self, context: Any, values: npt.ArrayLike, first: int = 0) -> None:
+    def _set_q(self, context: Context, values: npt.ArrayLike, first: int = 0) -> None:
         """Writes consecutive positions of this mobilizer, starting with its position `first`."""
         given = np.atleast_1d(np.asarray(values))
         q = self._joint_plant()._views.mutable_q(context)
         self.get_positions_from_array(q)[first : first + len(given)] = given
 
-    def _set_v(self, context: Any, values: npt.ArrayLike, first: int = 0) -> None:
+    def _set_v(self, context: Context, values: npt.ArrayLike, first: int = 0) -> None:
         """Writes consecutive velocities of this mobilizer, starting with its velocity `first`."""
         given = np.atleast_1d(np.asarray(values))
         v = self._joint_plant()._views.mutable_v(context)
         self.get_velocities_from_array(v)[first : first + len(given)] = given
 
-    def _zero_v(self, context: Any) -> Array:
+    def _zero_v(self, context: Context) -> Array:
         return np.zeros(self.num_velocities(), self._q(context).dtype)
 
-    def _checked(self, name: str, values: npt.ArrayLike, context: Any) -> Array:
+    def _checked(self, name: str, values: npt.ArrayLike, context: Context) -> Array:
         size = self.num_velocities()
         vector = as_vector(values, size, f"{type(self).__name__}: {name}")
         return vector.astype(self._q(context).dtype)

@@ -220,6 +220,7 @@ class FirstValue(LeafSystem):
 def test_messages_in_a_compiled_simulation_give_the_same() -> None:
     python, compiled = send_and_receive("never"), send_and_receive("always")
     assert (python[0], compiled[0]) == (False, True)
-    assert python[1] == compiled[1] and len(python[1]) >= 10 and python[1][-1] > 890_000
+    assert python[1] == compiled[1] and len(python[1]) >= 10
+    assert python[1][-1] == 870_000  # what comes at 0.9 s is seen later
     assert np.array_equal(python[2], compiled[2]) and np.array_equal(python[3], compiled[3])
     assert python[3][0, -1] == pytest.approx((1.0 - np.cos(3.0)) / 3.0, abs=0.02)  # up to the sampling

@@ -231,3 +231,34 @@ def test_an_interrupt_in_any_function_changes_nothing_that_is_watched() -> None:
             simulator.AdvanceTo(end)
         found = outcome(simulator, logs, history)
         assert found[:-1] == expected[:-1], f"interrupted in call {number}"  # steps of the integrator may be taken anew
+
+
+def test_an_interrupt_before_a_watched_step_is_noted_leaves_no_derivatives_of_another_state(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    end, note, num_calls, struck = 1.249, plan_module.Plan.note_what_is_known, 0, -1
+
+    def note_or_be_struck(plan: plan_module.Plan) -> None:
+        nonlocal num_calls
+        num_calls += 1
+        if num_calls == struck:
+            raise KeyboardInterrupt
+        note(plan)
+
+    def bounce() -> Simulator:
+        simulator = Simulator(make_ball(framework, 0.8))
+        simulator.get_mutable_context().SetContinuousState([1.0, 0.0])
+        simulator.set_use_native_plan(True, at_once=True)
+        return simulator
+
+    monkeypatch.setattr(plan_module.Plan, "note_what_is_known", note_or_be_struck)
+    undisturbed = bounce()
+    undisturbed.AdvanceTo(end)
+    expected = outcome(undisturbed, [], [])
+    assert num_calls > 10
+    for struck in range(1, num_calls):  # an advance from the end, where the last one is, would be one step more
+        simulator, num_calls = bounce(), 0
+        with pytest.raises(KeyboardInterrupt):
+            simulator.AdvanceTo(end)
+        simulator.AdvanceTo(end)
+        assert outcome(simulator, [], []) == expected, f"struck before note {struck}"

@@ -255,7 +255,7 @@ def test_parts_that_make_no_sense_are_refused_when_made(make: Callable[[], Any])
 
 BUILDING: list[tuple[Callable[..., Any], Any]] = [
     *((lambda b, g, h, x=x: b.AddSystem(x), TypeError) for x in (None, Arm)),
-    (lambda b, g, h: b.AddSystem(g), ValueError),
+    (lambda b, g, h: b.AddSystem(g), RuntimeError),
     *((lambda b, g, h, n=n: b.AddNamedSystem(n, Arm()), WRONG) for n in ("arm", 3, None)),
     (lambda b, g, h: b.AddNamedSystem("n", None), TypeError),
     *((lambda b, g, h, x=x: b.RemoveSystem(x), WRONG) for x in (None, Arm())),

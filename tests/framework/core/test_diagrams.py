@@ -194,12 +194,12 @@ def test_a_refused_export_leaves_no_port_behind():
 def test_a_system_belongs_to_one_diagram():
     shared = Scaled()
     first, second = builder_with(shared=shared), builder_with(shared=shared)
-    with pytest.raises(ValueError, match="before"):
+    with pytest.raises(RuntimeError, match="this diagram before"):
         first.AddSystem(shared)
     first.Build()
-    with pytest.raises(ValueError, match="'::Diagram::shared' has become part of another diagram"):
+    with pytest.raises(RuntimeError, match="'::Diagram::shared' has become part of another diagram"):
         second.Build()
-    with pytest.raises(ValueError, match="'::Diagram::shared' has been added to a diagram before"):
+    with pytest.raises(RuntimeError, match="'::Diagram::shared' has been added to another diagram before"):
         DiagramBuilder().AddSystem(shared)
     assert shared.GetSystemPathname() == "::Diagram::shared"
 

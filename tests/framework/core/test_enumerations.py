@@ -12,6 +12,11 @@ def test_members_stand_for_their_numbers_where_those_are_asked_for(member):
     assert repr(member) == f"<{member}: 2>"
 
 
+def test_a_value_that_stands_for_no_member_is_refused_with_those_that_do():
+    with pytest.raises(ValueError, match=r"WitnessFunctionDirection has no member with .* 7; there are kNone = 0"):
+        WitnessFunctionDirection(7)
+
+
 def test_members_of_different_enumerations_with_one_number_are_not_equal():
     assert WitnessFunctionDirection.kNone != WitnessFunctionDirection.kNone.value
     assert int(InputPortSelection.kUseFirstInputIfItExists) == -2

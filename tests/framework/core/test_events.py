@@ -243,7 +243,7 @@ def test_an_exception_names_system_event_and_time_and_leaves_the_state(declare, 
         else:
             diagram.ExecuteForcedEvents(context)
     assert caught.value.__notes__ == [
-        f"while handling the {text} event of system '::Diagram::b' at time 0.5 s"
+        f"while handling the {text} event of system '::Diagram::b' at time 0.5 s, by fail"
     ]
     assert discrete(context) == [1.0, 2.0]
 

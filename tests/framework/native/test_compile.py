@@ -8,6 +8,7 @@ import io
 import os
 import subprocess
 import sys
+import time
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,8 +16,10 @@ import numba
 import numpy as np
 import pytest
 
+from merganser.framework.core.running_time import running_time, time_compiling
 from merganser.framework.native import cache_directory, code_files, device, kernel, source_hash, specialize
 from merganser.framework.native import compile as compile_module
+from merganser.framework.native.announce import announcer
 from merganser.framework.native.compile import Kernel, kernel_address
 
 
@@ -108,6 +111,28 @@ def test_compilation_is_announced_on_a_terminal_and_taken_away(monkeypatch, tmp_
     shown = sys.stderr.getvalue()
     assert ("compiling twice" in shown) is wanted
     assert shown == "" or shown.endswith("\r\033[K")
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_without_a_terminal_one_line_says_that_kernels_are_compiled(monkeypatch, tmp_path, wanted):
+    monkeypatch.setenv("MERGANSER_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("MERGANSER_PROGRESS", "1" if wanted else "0")
+    monkeypatch.setattr(announcer, "_was_said", False)
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    for name in ("one", "two"):
+        _module_with_kernel(tmp_path, f"said_{name}_{wanted}").twice(2.0)
+    assert sys.stderr.getvalue().count("compiling kernels") == sys.stderr.getvalue().count("\n") == int(wanted)
+
+
+def test_rates_of_simulations_do_not_count_compilation(monkeypatch, tmp_path):
+    monkeypatch.setenv("MERGANSER_CACHE_DIR", str(tmp_path))
+    before, compiling = running_time(), time_compiling()
+    begin = time.perf_counter()
+    _module_with_kernel(tmp_path, "counted").twice(2.0)
+    elapsed = time.perf_counter() - begin
+    compiled = time_compiling() - compiling
+    assert 0.0 < compiled <= elapsed
+    assert running_time() - before == pytest.approx(time.perf_counter() - begin - compiled, abs=0.05)
 
 
 def test_second_process_takes_the_kernel_from_disk(tmp_path):

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from merganser.framework.native import Given, Result, bind, device, inlined, kernel, specialize
+from merganser.framework.native.hinted_types import Floats
 from merganser.framework.native.shared_code import shared
 from merganser.framework.native.simd import set_six, six_at, square_root, where
 
@@ -31,8 +32,8 @@ def _series(x: Any, n: int) -> Any:
     return total
 
 
-@shared(int, lambda: (np.zeros(1), 0))
-def _count_above(values: Any, start: int) -> int:
+@shared(int)
+def _count_above(values: Floats, start: int) -> int:
     count = start
     for i in range(values.shape[0]):
         if values[i] > 0.3:

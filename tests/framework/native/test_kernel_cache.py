@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -129,12 +128,10 @@ def test_functions_of_users_do_without_their_damaged_files(folder):
 def test_where_nothing_can_be_written_code_is_read_and_one_warning_names_the_folder(folder, monkeypatch, number):
     use(1.0)
 
-    def write_bytes(path, content):
-        with open(path, "wb") as file:
-            file.write(content[:100])
+    def replace(temporary, path):
         raise OSError(number, os.strerror(number), str(path))
 
-    monkeypatch.setattr(Path, "write_bytes", write_bytes)
+    monkeypatch.setattr(os, "replace", replace)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert use(1.0) == [True]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hydroelastic_scenes import SHAPES, Scene, make_properties, make_shape
 
+import merganser.geometry as geometry
 from merganser.geometry import (
     Box,
     CalcVolume,
@@ -46,14 +47,12 @@ def compliant(shape: Any, modulus: float = 1e5, hint: float = 0.05) -> Compliant
 
 
 def make_properties_of(shape: Any, kind: str, modulus: float = 1e5, hint: float = 0.05) -> ProximityProperties:
-    import merganser.geometry as geometry
 
     properties: ProximityProperties = make_properties(geometry, shape, kind, modulus, hint)
     return properties
 
 
 def shape_of(name: str, folder: Path) -> Any:
-    import merganser.geometry as geometry
 
     return make_shape(geometry, name, folder)
 
@@ -288,3 +287,58 @@ def test_resolution_is_as_fine_as_the_hint() -> None:
             gaps = np.linalg.norm(rim[:, None] - rim, axis=2) + np.eye(len(rim))
             assert gaps.min(axis=1).max() <= hint * (1.0 + 1e-12)
     assert compliant(Capsule(0.1, 0.2), hint=0.01).volume.mesh.num_elements() > 1000
+
+
+@pytest.mark.parametrize("hint", [1e-6, 1e-9, 1e-320])
+@pytest.mark.parametrize("kind", ["compliant", "rigid"])
+@pytest.mark.parametrize("shape", [Cylinder(0.1, 0.2), Cylinder(0.1, 0.05), Cylinder(0.1, 0.1), Capsule(0.1, 0.2)])
+def test_resolution_hints_that_ask_for_too_many_elements_are_refused_with_one_that_does_not(
+    shape: Any, kind: str, hint: float
+) -> None:
+    properties = make_properties_of(shape, kind, hint=hint)
+    with pytest.raises(RuntimeError) as error:
+        make_representation(shape, properties, "Geometry 'g'")
+    for word in ["Geometry 'g'", f"a {kind}", f"hint of {hint:g} m", "more than 524288", "Take a hint of at least"]:
+        assert word in str(error.value)
+    assert float(str(error.value).split("at least ")[1].split(" m")[0]) > hint
+
+
+def test_margins_that_ask_for_too_many_elements_are_refused() -> None:
+    properties = make_properties_of(Capsule(0.1, 0.2), "compliant")
+    properties.AddProperty("hydroelastic", "margin", 1e3)
+    with pytest.raises(RuntimeError, match=r"'g'.*tetrahedra, more than 524288.*a smaller margin"):
+        make_representation(Capsule(0.1, 0.2), properties, "Geometry 'g'")
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-100, 1e100, 1e300])
+def test_shapes_whose_areas_cannot_be_computed_are_refused(size: float) -> None:
+    shapes = Sphere(size), Box(size, size, size), Cylinder(size, size), Capsule(size, size), Ellipsoid(size, size, size)
+    for shape in shapes:
+        for kind in ("compliant", "rigid"):
+            properties = make_properties_of(shape, kind, hint=size)
+            with pytest.raises(RuntimeError, match=r"'g', a .*must be between 1e-75 and 1e\+75 m"):
+                make_representation(shape, properties, "Geometry 'g'")
+
+
+@pytest.mark.parametrize("modulus", [1e-300, 1e300])
+def test_moduli_whose_pressures_cannot_be_compared_are_refused(modulus: float) -> None:
+    for shape in (Box(0.1, 0.1, 0.1), HalfSpace()):
+        properties = make_properties_of(shape, "compliant", modulus)
+        with pytest.raises(RuntimeError, match=r"'g', a compliant .*grows by .* Pa/m.*1e-150 to 1e\+150 Pa/m"):
+            make_representation(shape, properties, "Geometry 'g'")
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 0.0, -1.0, "stiff", None])
+def test_hints_and_moduli_that_are_no_positive_numbers_are_refused_by_the_call(value: Any) -> None:
+    calls = [
+        lambda properties: geometry.AddRigidHydroelasticProperties(-1.0 if value is None else value, properties),
+        lambda properties: geometry.AddCompliantHydroelasticProperties(value, 1e5, properties),
+        lambda properties: geometry.AddCompliantHydroelasticProperties(0.1, value, properties),
+        lambda properties: geometry.AddCompliantHydroelasticPropertiesForHalfSpace(value, 1e5, properties),
+        lambda properties: geometry.AddCompliantHydroelasticPropertiesForHalfSpace(0.1, value, properties),
+    ]
+    for call in calls:
+        properties = ProximityProperties()
+        with pytest.raises((RuntimeError, TypeError), match=r"Add.*\(\).*(hint|modulus|thickness)"):
+            call(properties)
+        assert not properties.HasGroup("hydroelastic")

@@ -46,13 +46,13 @@ context = graph.CreateDefaultContext()
 graph.get_source_pose_port(source).FixValue(context, poses)
 query = graph.get_query_output_port().Eval(context)
 for call in (query.ComputePointPairPenetration, query.ComputeSignedDistancePairwiseClosestPoints):
-    for _, cell, _ in shared_code._SHARED.values():
+    for _, cell in shared_code._SHARED.values():
         cell[0] = 0
     (pair,) = call()
     value = -pair.depth if hasattr(pair, "depth") else pair.distance
     np.testing.assert_allclose(value.value(), -0.1, atol=1e-12)
     np.testing.assert_allclose(value.derivatives(), [1.0, 0.0, 0.0], atol=1e-12)
-for _, cell, _ in shared_code._SHARED.values():
+for _, cell in shared_code._SHARED.values():
     cell[0] = 0
 for point in query.ComputeSignedDistanceToPoint([1.0, 0.0, 0.0]):
     assert point.distance.derivatives().shape == (3,)
@@ -68,7 +68,7 @@ def searches():
 @pytest.fixture
 def empty_cells():
     """As if no search had been called in this process yet."""
-    for _, cell, _ in searches():
+    for _, cell in searches():
         cell[0] = 0
 
 
@@ -88,16 +88,16 @@ def test_derivatives_may_be_the_first_thing_that_a_process_asks_for():
 
 def test_a_search_that_was_never_called_is_found_when_a_pair_needs_it(empty_cells):
     expected = results_of_all_pairs()
-    for _, cell, _ in searches():
+    for _, cell in searches():
         cell[0] = 0
     np.testing.assert_array_equal(results_of_all_pairs(), expected)
-    assert all(cell[0] for _, cell, _ in searches())
+    assert all(cell[0] for _, cell in searches())
 
 
 def test_pairs_with_formulas_need_no_search(empty_cells):
     engine = ProximityEngine(ProximityArrays([Sphere(0.1), Capsule(0.1, 0.2), Cylinder(0.1, 0.2)], range(3)))
     engine.signed_distances(np.tile(np.eye(4), (3, 1, 1)), np.array([[0, 1], [0, 2]]))
-    assert not any(cell[0] for _, cell, _ in searches())
+    assert not any(cell[0] for _, cell in searches())
 
 
 def test_boxes_that_lie_on_each_other_and_on_the_ground_need_no_search(empty_cells):
@@ -106,12 +106,12 @@ def test_boxes_that_lie_on_each_other_and_on_the_ground_need_no_search(empty_cel
     X_WG[1:, 2, 3] = 0.05 - 1e-4, 0.15 - 2e-4
     _, contacts = engine.contact_manifolds(X_WG, 0.0, np.array([[0, 1], [1, 2]]))
     assert len(contacts) == 8
-    assert not any(cell[0] for _, cell, _ in searches())
+    assert not any(cell[0] for _, cell in searches())
 
 
 def test_threads_may_be_first_together(empty_cells):
     expected, found = results_of_all_pairs(), []
-    for _, cell, _ in searches():
+    for _, cell in searches():
         cell[0] = 0
     threads = [threading.Thread(target=lambda: found.append(results_of_all_pairs())) for _ in range(4)]
     for thread in threads:
@@ -124,15 +124,15 @@ def test_threads_may_be_first_together(empty_cells):
 
 
 def test_an_interrupt_waits_until_the_search_is_there(empty_cells, monkeypatch):
-    job_of, calls = shared_code.job_of, []
+    hinted_address, calls = shared_code.hinted_address, []
 
     def interrupted(name):
         calls.append(name)
         if len(calls) == 1:
             raise KeyboardInterrupt
-        return job_of(name)
+        return hinted_address(name)
 
-    monkeypatch.setattr(shared_code, "job_of", interrupted)
+    monkeypatch.setattr(shared_code, "hinted_address", interrupted)
     previous = signal.signal(signal.SIGINT, signal.default_int_handler)  # where tests run side by side it is ignored
     try:
         with pytest.raises(KeyboardInterrupt):
@@ -147,7 +147,7 @@ def test_a_search_that_cannot_be_compiled_is_told_and_leaves_its_pairs_unsolved(
     def fail(name):
         raise MemoryError(name)
 
-    monkeypatch.setattr(shared_code, "job_of", fail)
+    monkeypatch.setattr(shared_code, "hinted_address", fail)
     results_of_all_pairs()
     assert "cannot be compiled" in capsys.readouterr().err
     monkeypatch.undo()

@@ -49,9 +49,7 @@ SHAPES: dict[str, Any] = {
 def random_info(rng: np.random.Generator) -> CameraInfo:
     """A camera with different focal lengths and a principal point off the center."""
     width, height = rng.integers(60, 160, 2)
-    return CameraInfo(
-        int(width), int(height), *rng.uniform(60, 160, 2), *(rng.uniform(0.2, 0.8, 2) * [width, height])
-    )
+    return CameraInfo(int(width), int(height), *rng.uniform(60, 160, 2), *(rng.uniform(0.2, 0.8, 2) * [width, height]))
 
 
 def compare(

@@ -26,6 +26,7 @@ from browsers import (
     look_from_the_front,
     mark,
     place_of,
+    pull,
 )
 from viewer_clients import eventually
 
@@ -37,6 +38,7 @@ from merganser.geometry import (
     Box,
     Cylinder,
     HalfSpace,
+    MakePhongIllustrationProperties,
     Mesh,
     Meshcat,
     MeshcatVisualizer,
@@ -156,6 +158,34 @@ def test_an_arm_has_its_textures(page: Page, meshcat: Meshcat, tmp_path: Path) -
         fields = [(-0.05, 0.75), (0.05, 0.75), (-0.05, 0.25), (0.05, 0.25), (0.15, 0.5)]
         points = [X_WL.multiply([x, 0, z])[[0, 2]] for x, z in fields]
         assert colors_at(image, points, 2) == ["red", "green", "blue", "yellow", "nothing"]
+
+
+def test_boxes_and_planes_have_their_textures(page: Page, meshcat: Meshcat, tmp_path: Path) -> None:
+    from PIL import Image
+
+    checker = np.zeros((2, 2, 3), np.uint8)
+    checker[[0, 1], [0, 1]], checker[[0, 1], [1, 0]] = [255, 0, 0], [0, 0, 255]
+    Image.fromarray(checker).resize((64, 64), Image.Resampling.NEAREST).save(tmp_path / "checker.png")
+    builder = DiagramBuilder()
+    plant, scene_graph = AddMultibodyPlantSceneGraph(builder, time_step=0.0)
+    for name, x, repeats in (("box", -0.5, None), ("tiles", 0.5, [2, 1])):
+        look = MakePhongIllustrationProperties([1.0, 1.0, 1.0, 1.0])
+        look.AddProperty("phong", "diffuse_map", str(tmp_path / "checker.png"))
+        if repeats is not None:
+            look.AddProperty("phong", "diffuse_scale", np.array(repeats))
+        box = Box(0.8, 0.8, 0.8)
+        plant.RegisterVisualGeometry(plant.world_body(), RigidTransform([x, 0, 0]), box, name, look)
+    plant.Finalize()
+    MeshcatVisualizer.AddToBuilder(builder, scene_graph, meshcat)
+    diagram = builder.Build()
+    look_from_the_front(meshcat, 1.0)
+    diagram.ForcedPublish(diagram.CreateDefaultContext())
+    page.open(meshcat.web_url(), mark(meshcat))
+    image = page.image()
+    box = colors_at(image, [(-0.7, 0.2), (-0.3, 0.2), (-0.7, -0.2), (-0.3, -0.2)], 1)
+    assert box in (["red", "blue", "blue", "red"], ["blue", "red", "red", "blue"])
+    tiles = colors_at(image, [(x, 0.2) for x in (0.2, 0.4, 0.6, 0.8)], 1)
+    assert tiles in (["red", "blue", "red", "blue"], ["blue", "red", "blue", "red"])
 
 
 @pytest.mark.skipif(not MODELS.exists(), reason="needs model files of real robots (MERGANSER_MODELS)")
@@ -332,9 +362,7 @@ def test_sliders_and_buttons_are_moved_and_clicked_by_mouse_and_keys(page: Page,
     meshcat.AddButton("push", keycode="KeyP")
     meshcat.AddButton("other")
     page.open(meshcat.web_url(), mark(meshcat))
-    slider = page.page.locator(".cr.number.has-slider", has_text="gain").locator(".slider")
-    box = slider.bounding_box()
-    page.page.mouse.click(box["x"] + 0.75 * box["width"], box["y"] + box["height"] / 2)
+    pull(page, "gain", 0.75)
     assert eventually(lambda: meshcat.GetSliderValue("gain") == 7.5)
     page.page.keyboard.press("w")
     assert eventually(lambda: meshcat.GetSliderValue("gain") == 8.0)
@@ -349,12 +377,12 @@ def test_sliders_and_buttons_are_moved_and_clicked_by_mouse_and_keys(page: Page,
     assert eventually(lambda: meshcat.GetButtonClicks("other") == 1)
 
     meshcat.SetSliderValue("gain", 1.0)
-    page.page.wait_for_function("viewer.gui_controllers.gain.getValue() === 1")
+    page.page.wait_for_function("() => viewer.gui_controllers.gain.getValue() === 1")
     for _ in range(5):
         page.page.keyboard.press("q")
     assert eventually(lambda: meshcat.GetSliderValue("gain") == 0.0)  # not below its least value
     meshcat.DeleteAddedControls()
-    page.page.wait_for_function("Object.keys(viewer.gui_controllers).length === 0")
+    page.page.wait_for_function("() => Object.keys(viewer.gui_controllers).length === 0")
     page.page.keyboard.press("p")
     meshcat.AddButton("push")
     page.settle(meshcat)
@@ -380,7 +408,7 @@ def test_a_button_stops_a_simulation(page: Page, meshcat: Meshcat) -> None:
 
     thread = threading.Thread(target=run)
     thread.start()
-    page.page.wait_for_function("document.getElementById('rate').textContent.includes('real-time rate')")
+    page.page.wait_for_function("() => document.getElementById('rate').textContent.includes('real-time rate')")
     page.page.keyboard.press("Escape")
     assert ended.wait(5.0)
     thread.join()
@@ -410,10 +438,11 @@ def test_a_page_comes_back_when_the_server_does(page: Page) -> None:
     meshcat.SetObject("old", Sphere(0.1))
     page.open(meshcat.web_url(), "old")
     del meshcat
-    page.page.wait_for_function("document.getElementById('status').style.display === 'block'")
+    page.page.wait_for_function("() => !document.getElementById('status').hidden")
     meshcat = Meshcat(port)
     meshcat.SetObject("new", Sphere(0.1))
-    page.page.wait_for_function("viewer.scene.getObjectByName('new') && !viewer.scene.getObjectByName('old')")
+    has_new = "viewer.scene.getObjectByName('new') && !viewer.scene.getObjectByName('old')"
+    page.page.wait_for_function(f"() => typeof viewer !== 'undefined' && {has_new}")
     page.problems = [each for each in page.problems if "ERR_CONNECTION_REFUSED" not in each]
 
 
@@ -471,15 +500,13 @@ def record(meshcat: Meshcat, folder: Path) -> str:
 
 def check_recording(page: Page) -> None:
     """The recording has played by itself; its time line leads to any time."""
-    page.page.wait_for_function("viewer.animator.time > 0.3")
-    page.page.wait_for_function("!viewer.animator.playing")
+    page.page.wait_for_function("() => viewer.animator.time > 0.3")
+    page.page.wait_for_function("() => !viewer.animator.playing")
     begin = {(-0.85, 0.8): "red", (-0.75, 0.8): "green", (0, -0.5): "red", (0, -0.8): "cyan", (0.8, 0.7): "nothing"}
     end = {(0.75, 0.8): "red", (0.85, 0.6): "yellow", (0, 0.3): "blue", (0, -0.8): "nothing", (-0.8, 0.7): "nothing"}
     between = {(-0.05, 0.8): "red", (0.05, 0.6): "yellow", (0, -0.1): "purple", (0, 0.3): "nothing"}
     for time, points in ((0.0, begin), (1.0, end), (0.5, between)):
-        line = page.page.locator(".cr.number.has-slider", has_text="time").locator("input")
-        line.fill(str(time))
-        line.press("Enter")
+        page.page.locator("#time-line").fill(str(time))
         image = page.image()
         assert dict(zip(points, colors_at(image, list(points), 1))) == points, time
 
@@ -492,7 +519,7 @@ def test_a_recording_plays_from_a_file_without_a_network(page: Page, meshcat: Me
     page.open(path.as_uri(), marker)
     check_recording(page)
     assert page.requests == [path.as_uri()]
-    assert page.page.get_by_text("Close Controls").is_visible()  # the time line is open
+    assert page.page.locator("#play").is_visible()
 
 
 def test_recorded_sliders_move_with_the_time_line_of_a_file(page: Page, meshcat: Meshcat, tmp_path: Path) -> None:
@@ -511,11 +538,11 @@ def test_recorded_sliders_move_with_the_time_line_of_a_file(page: Page, meshcat:
         return page.evaluate("viewer.gui_controllers['gain'].getValue()")
 
     page.open(f"file://{tmp_path}/page.html", "body")
-    page.page.wait_for_function("viewer.gui_controllers['gain'] !== undefined")
+    page.page.wait_for_function("() => viewer.gui_controllers['gain'] !== undefined")
     assert [seek(time) for time in (0.05, 0.15, 0.25, 0.05)] == pytest.approx([0.5, 0.8, 0.2, 0.5])
     assert page.evaluate("Object.keys(viewer.gui_controllers)") == ["gain"]
     page.open(meshcat.web_url(), mark(meshcat))  # there, they belong to the program
-    page.page.wait_for_function("viewer.gui_controllers['push'] !== undefined && viewer.animator.duration > 0")
+    page.page.wait_for_function("() => viewer.gui_controllers['push'] !== undefined && viewer.animator.duration > 0")
     assert seek(0.05) == pytest.approx(0.2) and meshcat.GetSliderValue("gain") == 0.2
 
 

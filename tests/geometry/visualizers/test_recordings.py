@@ -137,6 +137,28 @@ def test_what_is_set_with_a_time_is_recorded_while_that_is_on(meshcat: Meshcat) 
         meshcat.SetTransform("a", X[0], -1.0)
 
 
+def test_a_frame_shows_what_is_first_of_its_time_whatever_the_rates(meshcat: Meshcat) -> None:
+    def run(offset: float, rate: float) -> None:
+        for k in range(9):
+            time = k / 64
+            meshcat.SetTransform("a", RigidTransform([offset + time, 0, 0]), time)
+            meshcat.SetProperty("a", "opacity", offset + time, time)
+            meshcat.SetLine("line", np.full((3, 2), offset + time), time_in_recording=time)
+        meshcat.SetTransform("a", RigidTransform([offset + 1 / 4, 0, 0]), 1 / 4)
+        meshcat.SetTransform("a", RigidTransform([offset + 1, 0, 0]), 1 / 4)  # at the same time: the later one counts
+
+    for rate, period in ((32.0, 1 / 32), (16.0, 1 / 16), (64.0, 1 / 64)):
+        for offset in (0.0, 10.0):  # the second run begins again at 0, and replaces the first
+            meshcat.StartRecording(rate)
+            run(offset, rate)
+            meshcat.PublishRecording()
+            tracks = tracks_in(meshcat.StaticHtml())
+            expected = [offset + period * k for k in range(int(8 / 64 / period) + 1)]
+            np.testing.assert_allclose(tracks["/drake/a.position"]["values"][::3], [*expected, offset + 1], rtol=1e-6)
+            np.testing.assert_allclose(tracks["/drake/a.opacity"]["values"], expected, rtol=1e-6)
+            assert tracks["/drake/line/<object>.sequenceFrame"]["times"].tolist() == list(range(len(expected)))
+
+
 def test_a_recording_goes_on_unless_it_has_another_rate_or_is_deleted(meshcat: Meshcat) -> None:
     for start in (0.0, 1.0):
         meshcat.StartRecording(8)
@@ -173,7 +195,7 @@ def test_a_page_without_a_server_has_no_controls_and_asks_for_nothing(meshcat: M
     html = meshcat.StaticHtml()
     kinds = {command["type"] for command in shown(html)}
     assert kinds == {"set_object", "set_property"}
-    assert "<script src" not in html and "http-equiv" not in html and "<link" not in html
+    assert "<script src" not in html and 'http-equiv="refresh"' not in html and "<link" not in html
     assert meshcat.StaticHtml() == html  # nothing random in it
 
 

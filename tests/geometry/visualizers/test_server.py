@@ -137,11 +137,23 @@ def test_requests_that_mean_another_machine_are_refused(meshcat: Meshcat) -> Non
         asyncio.run(open_page(meshcat.web_url(), Host="evil.example", Origin="http://evil.example"))
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://localhost:1", "file://"])
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://localhost:1", "file://", "http://["])
 def test_websockets_of_other_origins_are_refused(meshcat: Meshcat, origin: str) -> None:
-    with pytest.raises(HTTPClientError, match="403"):
+    with pytest.raises(HTTPClientError, match=r"403|400"):
         asyncio.run(open_page(meshcat.web_url(), Origin=origin))
     assert meshcat.GetNumActiveConnections() == 0
+
+
+@pytest.mark.parametrize("host", ["[::1", "[", "[]", "[not-an-address]", "a[b", "localhost]", "\xff"])
+def test_damaged_hosts_are_refused_without_a_word(
+    meshcat: Meshcat, host: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    capfd.readouterr()
+    answer = raw(meshcat, f"GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")
+    assert not answer or answer.split()[1] in (b"400", b"403")
+    assert not [each for each in caplog.records if each.levelno >= logging.WARNING]
+    assert "Traceback" not in capfd.readouterr().err
+    assert get(meshcat.web_url())[0] == 200
 
 
 def test_websockets_of_its_own_page_are_accepted() -> None:
@@ -298,6 +310,35 @@ def test_flush_waits_until_all_has_left_for_the_clients(meshcat: Meshcat) -> Non
         await page.read(lambda commands: "ball" in str(commands[-1]))
 
     as_page(meshcat, visit)
+
+
+def test_flush_waits_for_a_page_that_sleeps_once_and_for_a_while(
+    meshcat: Meshcat, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("merganser.geometry.visualizers.meshcat._LONGEST_FLUSH", 0.5)
+
+    def draw_and_flush(name: str) -> float:
+        for i in range(60):  # 22 MB, more than connections hold, as assets do not replace each other
+            vertices = np.full((3, 30000), float(i))
+            meshcat.SetLine(f"{name}/{i}", vertices)
+        start = time.perf_counter()
+        meshcat.Flush()
+        return time.perf_counter() - start
+
+    with socket.create_connection(("127.0.0.1", meshcat.port())) as sleeper:  # and reads nothing
+        key = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: eA==\r\n"
+        sleeper.sendall(f"GET / HTTP/1.1\r\nHost: localhost\r\n{key}\r\n".encode())
+        assert eventually(lambda: meshcat.GetNumActiveConnections() == 1)
+        assert draw_and_flush("first") >= 0.5
+        assert draw_and_flush("second") < 0.4
+        assert [each.message for each in caplog.records] == [
+            "Meshcat.Flush(): a page has taken nothing for 0.5 s, and is not waited for any longer."
+        ]
+
+        async def visit(page: PageClient) -> None:  # nobody else is held up
+            await page.read(lambda commands: "second/59" in str(commands[-1:]), seconds=20.0)
+
+        as_page(meshcat, visit)
 
 
 def test_a_slider_moved_in_one_page_is_told_to_the_others(meshcat: Meshcat) -> None:

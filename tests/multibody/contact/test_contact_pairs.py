@@ -70,9 +70,7 @@ def test_points_of_a_face_share_the_stiffness_of_the_pair():
 def test_a_material_of_one_point_puts_all_stiffness_at_the_centre_of_pressure(which):
     both = [list(SOFT), list(HARD)]
     both[which][-1] = 1
-    points = contacts(
-        (0, [0.0, 0.0, 0.0], 0.01, 0.3), (0, [1.0, 0.0, 0.0], 0.03, 0.2), (1, [5.0, 5.0, 5.0], 0.02, 0.1)
-    )
+    points = contacts((0, [0.0, 0.0, 0.0], 0.01, 0.3), (0, [1.0, 0.0, 0.0], 0.03, 0.2), (1, [5.0, 5.0, 5.0], 0.02, 0.1))
     pairs = make(materials(*map(tuple, both)), points, candidates=((0, 1), (1, 0)))
     assert pairs["source"].tolist() == [1, 2]
     assert pairs["stiffness"].tolist() == [7500.0, 7500.0]

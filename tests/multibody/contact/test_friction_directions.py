@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from contact_problem import ContactProblem
 from numpy.typing import NDArray
 
-from merganser.multibody.contact import LAGGED, SAP, SIMILAR, ContactProblem
+from merganser.multibody.contact import LAGGED, SAP, SIMILAR
 from merganser.multibody.contact.friction_directions import soften_hessians, turn_directions
 from merganser.multibody.contact.layout import Problem
 from merganser.multibody.contact.newton import calc_impulses
@@ -27,7 +28,7 @@ def one_contact(approximation: int) -> tuple[Problem, Array]:
     given = Problem(settings, trees, np.eye(3).ravel(), constraints, jacobian)
     w, law = np.zeros(3), np.zeros(12)
     calc_compliance(given, np.zeros(3), w)
-    calc_laws(given, np.arange(len(given.constraints)), rows, w, SLIP, law)
+    calc_laws(given, 1e-2, np.arange(len(given.constraints)), rows, w, SLIP, law)
     return given, law
 
 

@@ -16,9 +16,10 @@ from merganser.geometry.hydroelastic.face_columns import AREA, CENTROID, GRAD_M,
 from merganser.geometry.hydroelastic.representation import make_representation
 from merganser.multibody.contact.contact_pairs import contact_pair_dtype, material_dtype
 from merganser.multibody.contact.hydroelastic_pairs import (
-    CENTROIDS_OF_POLYGONS,
-    CENTROIDS_OF_TRIANGLES,
-    POINTS_OF_TRIANGLES,
+    POLYGONS,
+    SPRINGS_OF_POLYGONS,
+    SPRINGS_OF_TRIANGLES,
+    TRIANGLES,
     make_hydroelastic_pairs,
 )
 
@@ -59,7 +60,7 @@ class Contact:
 
     def pairs(
         self, height: float, materials: Any = MATERIALS, moving: Any = MOVING, kernel: Any = None,
-        points: int = CENTROIDS_OF_POLYGONS, capacity: int | None = None,
+        points: int = SPRINGS_OF_POLYGONS, capacity: int | None = None,
     ) -> Any:  # fmt: skip
         faces, materials = self.faces(height), materials.copy()
         materials["modulus"] = self.moduli
@@ -143,10 +144,19 @@ def test_faces_whose_pressure_does_not_grow_along_the_normal_are_no_pairs() -> N
     """They are on the far side of what has gone through the floor."""
     contact = Contact(BALL, ["compliant", "rigid"])
     assert len(contact.faces(-0.05).numbers) > 0
-    assert len(contact.pairs(-0.05)) == 0
+    assert len(contact.pairs(-0.05)) == len(contact.pairs(-0.05, points=SPRINGS_OF_TRIANGLES)) == 0
 
 
-@pytest.mark.parametrize("points", [CENTROIDS_OF_POLYGONS, CENTROIDS_OF_TRIANGLES, POINTS_OF_TRIANGLES])
+@pytest.mark.parametrize("points", [POLYGONS, TRIANGLES])
+def test_in_continuous_time_all_faces_act(points: int) -> None:
+    contact = Contact(BALL, ["compliant", "rigid"])
+    numbers = contact.faces(-0.05).numbers
+    pairs = contact.pairs(-0.05, points=points)
+    assert len(np.unique(pairs["source"])) == len(numbers) > 0
+    assert pairs["elastic_force"].sum() == pytest.approx(numbers[:, AREA] @ numbers[:, PRESSURE], rel=1e-12)
+
+
+@pytest.mark.parametrize("points", [SPRINGS_OF_POLYGONS, SPRINGS_OF_TRIANGLES, POLYGONS, TRIANGLES])
 def test_the_kernel_is_the_same_in_python(points: int) -> None:
     contact = Contact([Sphere(0.1), Sphere(0.1)], ["compliant", "compliant"])
     compiled = contact.pairs(0.19, points=points)
@@ -158,7 +168,9 @@ def test_the_kernel_is_the_same_in_python(points: int) -> None:
 def test_triangles_carry_the_same_force_and_three_points_the_same_moments() -> None:
     """The pressure is linear on a face, so that its product with a position is quadratic."""
     contact = Contact([Sphere(0.1), Sphere(0.1)], ["compliant", "compliant"])
-    whole, triangles, points = (contact.pairs(0.19, points=p) for p in range(3))
+    whole, triangles, points = (
+        contact.pairs(0.19, points=p) for p in (SPRINGS_OF_POLYGONS, SPRINGS_OF_TRIANGLES, TRIANGLES)
+    )
     for pairs in (triangles, points):
         assert pairs["elastic_force"].sum() == pytest.approx(whole["elastic_force"].sum(), rel=1e-12)
     assert len(points) == 3 * len(triangles) > len(whole)

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from contact_problem import ContactProblem
 from numpy.typing import NDArray
 
-from merganser.multibody.contact import LAGGED, SAP, SIMILAR, TAMSI, ContactProblem
+from merganser.multibody.contact import LAGGED, SAP, SIMILAR, TAMSI
 
 APPROXIMATIONS = [TAMSI, SAP, SIMILAR, LAGGED]
 G = 9.81

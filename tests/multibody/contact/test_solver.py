@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.optimize
+from contact_problem import ContactProblem, ContactSolverError
 from numpy.typing import NDArray
 
-from merganser.multibody.contact import LAGGED, SAP, SIMILAR, TAMSI, ContactProblem, ContactSolverError
+from merganser.multibody.contact import LAGGED, SAP, SIMILAR, TAMSI
 
 CONVEX = [SAP, SIMILAR, LAGGED]
 Array = NDArray[np.float64]
@@ -78,7 +79,7 @@ def dense(problem: ContactProblem, A: list[Array]) -> tuple[Array, Array]:
 def lagged_cost(problem: ContactProblem, A: list[Array], v_before: Array, v_star: Array) -> Any:
     """l(v) of soft contacts, springs and drives with the Lagged law, as the papers write it."""
     settings, _, constraints, rows, _ = problem.arrays()
-    h = settings["time_step"]
+    h = problem.time_step
     matrix, J = dense(problem, A)
     inverse = np.diag(1.0 / np.diag(matrix))  # of the diagonal only, see regularization.py
 
@@ -287,6 +288,27 @@ def test_problem_that_is_not_solved_names_the_reason() -> None:
         problem.solve([-np.eye(1)], [0.0], [0.0])
     with pytest.raises(ContactSolverError, match="NaN or infinity"):
         problem.solve([np.eye(1)], [0.0], [math.nan])
+
+
+@pytest.mark.parametrize("approximation", [*CONVEX, TAMSI])
+@pytest.mark.parametrize("touching", [0, 1])
+def test_tree_without_mass_is_told_whether_it_touches_or_not(approximation: int, touching: int) -> None:
+    problem = ContactProblem([3, 6], 1e-2, approximation)
+    J = np.random.default_rng(3).normal(size=(3, problem.arrays()[1][touching]["num_v"]))
+    problem.add_contact({touching: J}, friction=0.5, stiffness=1e4, phi=-1e-2)
+    for massless in (0, 1):
+        A = [np.eye(3), np.eye(6)]
+        A[massless][2, 2] = 0.0
+        with pytest.raises(ContactSolverError, match="not positive definite"):
+            problem.solve(A, np.zeros(9), np.full(9, -0.1))
+
+
+@pytest.mark.parametrize("approximation", CONVEX)
+def test_masses_that_contradict_each_other_are_told(approximation: int) -> None:
+    problem = ContactProblem([2], 1e-2, approximation)
+    problem.add_drive(0, 0, 1.0, Kp=1.0, Kd=0.1)
+    with pytest.raises(ContactSolverError, match="not positive definite"):
+        problem.solve([np.array([[1.0, 2.0], [2.0, 1.0]])], np.zeros(2), np.ones(2))
 
 
 def test_bad_constraints_are_refused_and_leave_no_trace() -> None:

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from contact_problem import ContactProblem
 from numpy.typing import NDArray
 
-from merganser.multibody.contact import ContactProblem, integer_workspace_size
+from merganser.multibody.contact import integer_workspace_size
 from merganser.multibody.contact.layout import CONTACT, TAMSI, Problem
 from merganser.multibody.contact.ordering import order_trees
 from merganser.multibody.contact.unsymmetric import assemble_panels, factor_panels, solve_panels
@@ -69,9 +70,9 @@ def test_elimination_by_blocks_solves_as_a_dense_one(seed: int) -> None:
     problem, hessian, b = random_problem(seed)
     num_trees, num_constraints = len(problem.trees), len(problem.constraints)
     capacity = num_trees * (num_trees - 1) // 2
-    integers = np.zeros(integer_workspace_size(num_trees, num_constraints, capacity), np.int64)
+    integers = np.zeros(integer_workspace_size(len(b), num_trees, num_constraints, capacity), np.int64)
     islands = carve_islands(num_trees, num_constraints, integers)
-    pattern = carve_pattern(num_trees, num_constraints, capacity, integers)
+    pattern = carve_pattern(len(b), num_trees, num_constraints, capacity, integers)
     every = np.arange(num_trees), np.arange(num_constraints)
     order_trees(problem.trees, problem.constraints, *every, islands.weight, islands.bits, pattern)
     panels, x, pivots = np.full(2 * pattern.panel_start[num_trees], np.nan), b.copy(), np.full(len(b), np.nan)
@@ -87,9 +88,9 @@ def test_a_block_without_anything_in_it_is_singular() -> None:
     problem, hessian, b = random_problem(0)
     problem.matrix[:], hessian[:] = 0.0, 0.0
     num_trees, num_constraints = len(problem.trees), len(problem.constraints)
-    integers = np.zeros(integer_workspace_size(num_trees, num_constraints, 99), np.int64)
+    integers = np.zeros(integer_workspace_size(len(b), num_trees, num_constraints, 99), np.int64)
     islands = carve_islands(num_trees, num_constraints, integers)
-    pattern = carve_pattern(num_trees, num_constraints, 99, integers)
+    pattern = carve_pattern(len(b), num_trees, num_constraints, 99, integers)
     every = np.arange(num_trees), np.arange(num_constraints)
     order_trees(problem.trees, problem.constraints, *every, islands.weight, islands.bits, pattern)
     panels = np.zeros(2 * pattern.panel_start[num_trees])

@@ -25,7 +25,7 @@ def form(request: pytest.FixtureRequest) -> Callable[[Any], Any]:
 
 
 def test_forces_are_spread_over_the_velocities_that_they_drive(form: Any) -> None:
-    spread = form(actuation.spread_forces)
+    spread = form(actuation.apply_actuation)
     tau, u, applied = np.full(4, np.nan), np.array([1.0, 2.0, 4.0]), np.array([0.5, 0.0, 0.0, 0.25])
     efforts, limits, driven = np.zeros(3), np.array([9.0, 1.5, np.inf]), np.array([2, 0, 2])
     assert spread(driven, limits, u, applied, efforts, tau)
@@ -43,16 +43,16 @@ def test_at_its_limit_an_effort_does_not_change() -> None:
     u = np.array([AutoDiffXd(x, np.array([1.0])) for x in (2.0, -5.0, 7.0)])
     efforts, tau = np.full(3, AutoDiffXd(0.0)), np.full(3, AutoDiffXd(0.0))
     limits = np.array([3.0, 3.0, np.inf])
-    actuation.spread_forces.interpreted(np.arange(3), limits, u, np.zeros(0, object), efforts, tau)
+    actuation.apply_actuation.interpreted(np.arange(3), limits, u, np.zeros(0, object), efforts, tau)
     assert [x.value() for x in tau] == [2.0, -3.0, 7.0]
     assert [float(x.derivatives()[0]) for x in tau] == [1.0, 0.0, 1.0]
 
 
 def test_what_comes_by_several_ports_adds_up(form: Any) -> None:
     u = np.full(3, np.nan)
-    form(actuation.take_input)(NOTHING, u)
+    form(actuation.copy_actuation_input)(NOTHING, u)
     assert u.tolist() == [0.0] * 3
-    form(actuation.take_input)(np.array([1.0, 2.0, 3.0]), u)
+    form(actuation.copy_actuation_input)(np.array([1.0, 2.0, 3.0]), u)
     form(actuation.add_input)(np.array([2, 0]), np.array([10.0, 20.0]), u)
     assert u.tolist() == [21.0, 2.0, 13.0]
 
@@ -92,5 +92,5 @@ def test_desired_states_of_instances_are_put_together(form: Any) -> None:
 
 def test_efforts_that_a_step_has_found_stand_among_all(form: Any) -> None:
     u = np.array([1.0, 2.0, 3.0])
-    form(actuation.put_efforts)(np.array([2]), np.array([9.0]), u)
+    form(actuation.store_efforts)(np.array([2]), np.array([9.0]), u)
     assert u.tolist() == [1.0, 2.0, 9.0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from random_trees import (
+    BALL_QUATERNION,
     BALL_RPY,
     PLANAR,
     PRISMATIC,
@@ -80,7 +81,10 @@ def test_autodiff_differentiates_forward_dynamics():
 
 @pytest.mark.parametrize(
     "kinds",
-    [(REVOLUTE, PRISMATIC), (QUATERNION_FLOATING,), (SCREW,), (UNIVERSAL,), (PLANAR,), (BALL_RPY,), (RPY_FLOATING,)],
+    [
+        (REVOLUTE, PRISMATIC), (QUATERNION_FLOATING,), (SCREW,), (UNIVERSAL,), (PLANAR,), (BALL_RPY,), (RPY_FLOATING,),
+        (BALL_QUATERNION,),
+    ],
 )
 def test_expressions_evaluate_to_the_result_of_floats(kinds):
     symbolic = import_symbolic()

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from random_trees import (
     ALL_KINDS,
+    BALL_QUATERNION,
     BALL_RPY,
     PLANAR,
     PRISMATIC,
@@ -34,6 +35,7 @@ FAMILIES = [
     (QUATERNION_FLOATING, REVOLUTE),
     (RPY_FLOATING, PLANAR),
     (UNIVERSAL, SCREW, BALL_RPY),
+    (BALL_QUATERNION, REVOLUTE),
 ]
 
 

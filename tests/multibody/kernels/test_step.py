@@ -38,6 +38,7 @@ def test_state_derivatives_are_qdot_and_damped_forward_dynamics(tree: Tree) -> N
 def test_discrete_step_solves_the_momentum_balance_with_implicit_damping(tree: Tree) -> None:
     tau, F = forces(tree)
     h = 0.02
+    tree.topology["has_explicit_products"][0] = 1
     status, x_next = tree.step("discrete_step", tau, F, h)
     assert status == 0
     q_next, v_next = x_next[: tree.num_q], x_next[tree.num_q :]

@@ -70,7 +70,7 @@ def test_last_joint_of_a_loop_becomes_a_loop_joint(caplog):
 
 def test_ball_joints_close_loops_rather_than_hinges(caplog):
     plant = read(SDF_SQUARE.replace("{kind}", "ball"), "sdf")
-    assert plant.GetLoopJointByName("j4").type_name() == "ball_rpy"
+    assert plant.GetLoopJointByName("j4").type_name() == "ball_quaternion"
     assert "j4' closes a loop: it is a loop joint; its damping has no effect" in caplog.text
     assert closed(plant) < 1e-9
 

@@ -27,7 +27,7 @@ def read(folder: Path, inside: str, assets: str = "", compiler: str = 'meshdir="
     (folder / "m.xml").write_text(
         f'<mujoco model="m"><compiler {compiler}/>\n<asset>{assets}</asset>\n<worldbody>{inside}</worldbody></mujoco>'
     )
-    plant = MultibodyPlant(0.0)
+    plant, _ = AddMultibodyPlantSceneGraph(DiagramBuilder(), 0.0)
     Parser(plant).AddModels(folder / "m.xml")
     return plant
 
@@ -141,7 +141,7 @@ def test_pictures_of_materials_go_to_the_phong_properties(folder, caplog):
     (visual,) = plant.GetVisualGeometriesForBody(plant.GetBodyByName("body1"))
     assert inspector.GetIllustrationProperties(visual).GetProperty("phong", "diffuse_map") == str(folder / "wood.png")
     (folder / "wood.png").unlink()
-    Parser(MultibodyPlant(0.0)).AddModels(folder / "meshes.xml")
+    Parser(AddMultibodyPlantSceneGraph(DiagramBuilder(), 0.01)[0]).AddModels(folder / "meshes.xml")
     assert "<texture> is not drawn: file " in caplog.text
 
 

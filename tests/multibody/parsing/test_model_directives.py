@@ -138,6 +138,17 @@ def test_flat_directives_hold_scoped_names_and_add_the_same(folder):
     assert names == ["left::box", "arm", "free"]
 
 
+def test_flat_directives_name_files_beside_other_files_by_their_whole_paths(folder):
+    (folder / "inside").mkdir()
+    (folder / "inside" / "beside.dmd.yaml").write_text("directives:\n- add_model: { name: box, file: box.sdf }\n")
+    (folder / "inside" / "box.sdf").write_text(BOX)
+    text = f"directives:\n- add_directives: {{ file: '{folder}/inside/beside.dmd.yaml' }}\n"
+    parser = new_parser(folder)
+    flat = FlattenModelDirectives(LoadModelDirectivesFromString(text), parser.package_map())
+    again = LoadModelDirectivesFromString(yaml_dump_typed(flat))
+    assert [info.model_name for info in ProcessModelDirectives(again, parser)] == ["box"]
+
+
 def test_directives_can_be_made_by_hand_and_written(folder):
     pose = Transform(base_frame="arm::base", rotation=Rotation.Rpy(deg=[90, 0, 0]))
     directives = ModelDirectives(

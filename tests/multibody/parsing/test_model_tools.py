@@ -67,11 +67,38 @@ def test_model_has_the_names_and_places_that_are_asked_for(mesh, tmp_path):
     (tmp_path / "out").mkdir()
     assert mesh_to_model.main([str(mesh), "--output-dir", str(tmp_path / "out"), "--model-name", "a & b's"]) == 0
     text = (tmp_path / "out" / "brick.sdf").read_text()
-    assert "<uri>brick.obj</uri>" in text and "name='a &amp; b&apos;s'" in text
+    assert "<uri>../brick.obj</uri>" in text and "name='a &amp; b&apos;s'" in text
     assert mesh_to_model.main([str(mesh), "-o", str(tmp_path / "other.sdf"), "--package", "auto"]) == 0
     assert (tmp_path / "package.xml").is_file()
     plant, _ = body_of(tmp_path / "other.sdf", {tmp_path.name: tmp_path})
     assert plant.HasBodyNamed("brick")
+
+
+@pytest.mark.parametrize("place", ["elsewhere/deep/brick.sdf", "brick.sdf", "meshes/brick.sdf"])
+def test_model_that_is_written_elsewhere_finds_its_mesh(mesh, tmp_path, monkeypatch, place):
+    for folder in ("meshes", "elsewhere/deep"):
+        (tmp_path / folder).mkdir(parents=True)
+    mesh.rename(tmp_path / "meshes" / mesh.name)
+    monkeypatch.chdir(tmp_path / "meshes")
+    assert mesh_to_model.main([mesh.name, "-o", f"../{place}"]) == 0
+    monkeypatch.chdir("/")
+    plant, _ = body_of(tmp_path / place)
+    assert plant.num_collision_geometries() == 1
+
+
+@pytest.mark.parametrize(("text", "ending"), [
+    ('<robot name="r"><link name="a"><inertial><mass value="1"/></inertial><collision name="c"><geometry><mesh '
+     'scale="1 1 1" filename="brick.obj"/></geometry></collision></link></robot>', "urdf"),
+    ('<sdf version="1.9"><model name="m"><link name="a"><collision name="c"><geometry><mesh><uri> brick.obj </uri>'
+     "</mesh></geometry></collision></link></model></sdf>", "sdf"),
+])  # fmt: skip
+def test_fixed_file_that_is_written_elsewhere_finds_its_mesh(mesh, tmp_path, text, ending):
+    (tmp_path / "out").mkdir()
+    (tmp_path / f"m.{ending}").write_text(text)
+    assert fix_inertia.main([str(tmp_path / f"m.{ending}"), str(tmp_path / "out" / f"n.{ending}")]) == 0
+    plant, M_BBo_B = body_of(tmp_path / "out" / f"n.{ending}")
+    assert plant.num_collision_geometries() == 1
+    np.testing.assert_allclose(M_BBo_B.get_com(), [0.5, 1.0, 1.5], rtol=1e-4)
 
 
 def test_package_above_the_mesh_is_used(mesh, tmp_path):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from merganser.framework import DiagramBuilder
+from merganser.framework.core import source_location
 from merganser.geometry import SceneGraph
 from merganser.multibody.parsing import Parser, ParsingError
 from merganser.multibody.parsing import parser as parser_module
@@ -16,8 +17,8 @@ from merganser.multibody.plant import AddMultibodyPlantSceneGraph, MultibodyPlan
 BOX = Path(__file__).parents[3] / "examples" / "models" / "free_box.sdf"
 NESTED = """<sdf version="1.7"><model name="outer"><link name="a"/>
 <model name="inner"><link name="a"/></model></model></sdf>"""
-FRICTION = """<robot name="r"><link name="a"/><link name="b"/>
-<joint name="j" type="revolute"><parent link="a"/><child link="b"/><dynamics friction="0.1"/></joint></robot>"""
+FLOATING = """<robot name="r"><link name="a"/><link name="b"/>
+<joint name="j" type="floating"><parent link="a"/><child link="b"/></joint></robot>"""
 
 
 def instance_names(plant: MultibodyPlant) -> list[str]:
@@ -88,11 +89,32 @@ def test_files_that_a_kept_document_names_are_looked_for_each_time(tmp_path):
         mesh_in("one")
 
 
-def test_a_document_that_warns_or_includes_is_read_each_time(tmp_path):
-    for _ in range(2):
+WARNED = '<robot name="warned"><link name="a"/><sensor{}/></robot>'
+
+
+def test_a_warning_about_a_document_comes_once_and_tells_how_to_silence_it(caplog, monkeypatch):
+    monkeypatch.setattr(source_location, "_have_said_how", set())
+    for _ in range(3):
         parser = Parser(MultibodyPlant(0.0))
-        parser.AddModels(file_contents='<robot name="r"><link name="a"/><sensor/></robot>', file_type="urdf")
+        parser.AddModelsFromString(WARNED.format(""), "urdf")
         assert len(parser._diagnostics.warnings) == 1
+    (message,) = caplog.messages
+    assert "<sensor>" in message
+    assert "logging.getLogger('merganser.multibody.parsing').setLevel(logging.ERROR)" in message
+    parser = Parser(MultibodyPlant(0.0))
+    parser.AddModelsFromString(WARNED.format(' name="other"'), "urdf")
+    assert len(caplog.messages) == 2 and "setLevel" not in caplog.messages[-1]
+
+
+def test_strict_parsing_refuses_a_document_that_was_read_with_a_warning():
+    Parser(MultibodyPlant(0.0)).AddModelsFromString(WARNED.format(""), "urdf")
+    parser = Parser(MultibodyPlant(0.0))
+    parser.SetStrictParsing()
+    with pytest.raises(ParsingError, match="strict"):
+        parser.AddModelsFromString(WARNED.format(""), "urdf")
+
+
+def test_a_document_that_includes_is_read_each_time(tmp_path):
     inner, outer = tmp_path / "inner.sdf", tmp_path / "outer.sdf"
     outer.write_text(f'<sdf version="1.7"><model name="o"><include><uri>{inner}</uri></include></model></sdf>')
     for link in ("a", "b"):
@@ -140,13 +162,13 @@ def test_taken_name_is_refused_unless_auto_renaming():
 def test_warning_is_logged_and_strict_parsing_raises_it(caplog):
     plant = MultibodyPlant(0.0)
     parser = Parser(plant)
-    parser.AddModelsFromString(FRICTION, "urdf")
-    assert "<literal-string>.urdf:2: joint 'j' has dry friction" in caplog.text
+    parser.AddModelsFromString(FLOATING, "urdf")
+    assert "<literal-string>.urdf:2: joint 'j' is floating" in caplog.text
     num_instances = plant.num_model_instances()
     parser.SetStrictParsing()
     parser.SetAutoRenaming(True)
-    with pytest.raises(ParsingError, match="has dry friction"):
-        parser.AddModelsFromString(FRICTION, "urdf")
+    with pytest.raises(ParsingError, match="is floating"):
+        parser.AddModelsFromString(FLOATING, "urdf")
     assert plant.num_model_instances() == num_instances
 
 

@@ -10,9 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from merganser.framework import DiagramBuilder
 from merganser.framework.math import RigidTransform
+from merganser.geometry import HalfSpace, Sphere
 from merganser.multibody.math import SpatialForce, SpatialVelocity
-from merganser.multibody.plant import ExternallyAppliedSpatialForce, MultibodyPlant
+from merganser.multibody.plant import (
+    AddMultibodyPlantSceneGraph,
+    CoulombFriction,
+    DiscreteContactApproximation,
+    ExternallyAppliedSpatialForce,
+    MultibodyPlant,
+)
 from merganser.multibody.tree import (
     BallRpyJoint,
     BodyIndex,
@@ -125,6 +133,26 @@ def test_inertia_of_nan_is_for_contexts_to_give_and_dynamics_refuse_it_until_the
         plant.EvalTimeDerivatives(context) if time_step == 0.0 else plant.ExecuteForcedEvents(context)
     arm.SetSpatialInertiaInBodyFrame(context, SpatialInertia.SolidSphereWithMass(1.0, 0.1))
     plant.EvalTimeDerivatives(context) if time_step == 0.0 else plant.ExecuteForcedEvents(context)
+
+
+@pytest.mark.parametrize("approximation", list(DiscreteContactApproximation.__members__))
+def test_massless_body_that_touches_the_ground_is_told_as_one_that_does_not(approximation):
+    builder = DiagramBuilder()
+    plant, _ = AddMultibodyPlantSceneGraph(builder, 0.01)
+    plant.set_name("robot")
+    plant.set_discrete_contact_approximation(getattr(DiscreteContactApproximation, approximation))
+    base = plant.AddRigidBody("base", SpatialInertia.SolidBoxWithMass(1.0, 0.1, 0.1, 0.1))
+    leaf = plant.AddRigidBody("leaf", SpatialInertia.Zero())
+    plant.AddJoint(RevoluteJoint("j", base.body_frame(), leaf.body_frame(), [0, 1, 0]))
+    friction = CoulombFriction(0.5, 0.5)
+    plant.RegisterCollisionGeometry(plant.world_body(), X, HalfSpace(), "ground", friction)
+    plant.RegisterCollisionGeometry(leaf, RigidTransform([0.2, 0.0, 0.0]), Sphere(0.1), "foot", friction)
+    plant.Finalize()
+    diagram = builder.Build()
+    context = diagram.CreateDefaultContext()
+    plant.SetFreeBodyPose(plant.GetMyMutableContextFromRoot(context), base, RigidTransform([0.0, 0.0, 0.09]))
+    with pytest.raises(RuntimeError, match=r"'::Diagram::robot' is singular.*body 'leaf'.*joint 'j'"):
+        diagram.ExecuteForcedEvents(context)
 
 
 def test_point_mass_that_turns_about_itself_is_refused_and_massless_weld_is_not():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from explicit_products import as_pydrake
 from plants import arm_and_box, off_centre_inertia, pendulum, set_random_state
 
 from merganser.multibody.plant import MultibodyPlant
@@ -13,7 +14,7 @@ MASS = 1.5 + 0.7 + 1.5 + 1.5
 
 @pytest.fixture(params=[0.0, 1e-3], ids=["continuous", "discrete"])
 def plant(request):
-    return arm_and_box(request.param)
+    return arm_and_box(request.param, plant=as_pydrake(MultibodyPlant(request.param)))
 
 
 @pytest.fixture

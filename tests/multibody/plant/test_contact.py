@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from contact_scenes import APPROXIMATIONS, Fill, Scene, add_free_body, add_ground, contact_library, free_state, material
 
-import merganser.multibody.plant.dynamics as dynamics_module
+import merganser.multibody.plant.step.dynamics as dynamics_module
 from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder
 from merganser.framework.math import RigidTransform

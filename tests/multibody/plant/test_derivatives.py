@@ -9,7 +9,7 @@ import pytest
 from plants import arm_and_box, pendulum, set_random_state
 
 from merganser.framework.math import RigidTransform
-from merganser.multibody.plant import gradient_code
+from merganser.multibody.plant.scalars import gradient_code
 from merganser.multibody.tree import MultibodyForces
 
 STEP = 1e-100

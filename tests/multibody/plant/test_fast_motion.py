@@ -1,4 +1,4 @@
-"""Trees that turn by radians in a discrete step take explicit velocity-product forces, as in Drake."""
+"""Trees that turn by radians in a discrete step, with forces of velocity products as by default, or as in Drake."""
 
 from __future__ import annotations
 
@@ -41,9 +41,12 @@ def hang(plant: MultibodyPlant, last: Any, joints: str, *, reflected: float = 0.
         last = body
 
 
-def chain(joints: str, *, is_floating: bool, reflected: float = 0.0) -> tuple[MultibodyPlant, Any]:
+def chain(
+    joints: str, *, is_floating: bool, reflected: float = 0.0, is_explicit: bool = False
+) -> tuple[MultibodyPlant, Any]:
     """A chain that hangs on the world or on a free body."""
     plant = MultibodyPlant(H)
+    plant.SetUseExplicitVelocityProducts(is_explicit)
     last = plant.AddRigidBody("base", rod([0.1, 0.0, 0.02], 0.3)) if is_floating else plant.world_body()
     hang(plant, last, joints, reflected=reflected)
     plant.Finalize()
@@ -84,20 +87,25 @@ def explicit_step(plant: MultibodyPlant, context: Any) -> Any:
 @pytest.mark.parametrize("rate", [40.0, 3e3])
 @pytest.mark.parametrize("joints", ["rr", "rpr"])
 @pytest.mark.parametrize("is_floating", [False, True])
-def test_forces_of_velocities_are_explicit_at_any_speed(joints: str, is_floating: bool, rate: float) -> None:
-    plant, context = chain(joints, is_floating=is_floating, reflected=0.01)
+def test_forces_of_velocities_are_explicit_if_asked_for(joints: str, is_floating: bool, rate: float) -> None:
+    plant, context = chain(joints, is_floating=is_floating, reflected=0.01, is_explicit=True)
+    assert plant.uses_explicit_velocity_products()
     spin(plant, context, rate)
     expected = explicit_step(plant, context)
     plant.ExecuteForcedEvents(context)
     np.testing.assert_allclose(plant.GetVelocities(context), expected, rtol=1e-11, atol=1e-11 * rate)
 
 
+@pytest.mark.parametrize(("is_explicit", "share", "tolerance"), [(True, 1.0, 1e-12), (False, 0.01, 1e-4)])
 @pytest.mark.parametrize("gain", [0.0, 1e-2])
-def test_a_fast_arm_under_control_moves_the_same_whether_or_not_something_else_touches(gain: float) -> None:
+def test_a_fast_arm_under_control_moves_the_same_whether_or_not_something_else_touches(
+    gain: float, is_explicit: bool, share: float, tolerance: float
+) -> None:
     velocities = []
     for height in (1.0, 0.099):  # of a ball of radius 0.1 over the ground
         builder = DiagramBuilder()
         plant, _ = AddMultibodyPlantSceneGraph(builder, H)
+        plant.SetUseExplicitVelocityProducts(is_explicit)
         hang(plant, plant.world_body(), "rr", gain=gain)
         ball = plant.AddRigidBody("ball", SpatialInertia.SolidSphereWithMass(1.0, 0.1))
         friction = CoulombFriction(0.5, 0.5)
@@ -112,17 +120,18 @@ def test_a_fast_arm_under_control_moves_the_same_whether_or_not_something_else_t
             plant.get_desired_state_input_port(default_model_instance()).FixValue(context, np.zeros(4))
         plant.SetFreeBodyPose(context, ball, RigidTransform([5.0, 0.0, height]))
         for joint, rate in zip(("joint0", "joint1"), (2e3, -3e3), strict=True):
-            plant.GetJointByName(joint).set_angular_rate(context, rate)
+            plant.GetJointByName(joint).set_angular_rate(context, share * rate)
         diagram.ExecuteForcedEvents(root)
         assert plant.get_contact_results_output_port().Eval(context).num_point_pair_contacts() == (height < 0.1)
         velocities.append([plant.GetJointByName(joint).get_angular_rate(context) for joint in ("joint0", "joint1")])
-    np.testing.assert_allclose(velocities[1], velocities[0], rtol=1e-12)
+    np.testing.assert_allclose(velocities[1], velocities[0], rtol=tolerance)
 
 
+@pytest.mark.parametrize(("is_explicit", "rate"), [(True, 2e3), (False, 1.0), (False, 200.0)])
 @pytest.mark.parametrize("is_floating", [False, True])
-def test_steps_of_fast_trees_have_derivatives(is_floating: bool) -> None:
-    plant, context = chain("rp", is_floating=is_floating, reflected=0.01)
-    spin(plant, context, 2e3)
+def test_steps_of_fast_trees_have_derivatives(is_floating: bool, is_explicit: bool, rate: float) -> None:
+    plant, context = chain("rp", is_floating=is_floating, reflected=0.01, is_explicit=is_explicit)
+    spin(plant, context, rate)
     x = plant.GetPositionsAndVelocities(context)
 
     def next_state(x: Any) -> Any:
@@ -143,7 +152,7 @@ def test_steps_of_fast_trees_have_derivatives(is_floating: bool) -> None:
 
 
 def test_a_chain_that_is_too_fast_for_its_step_says_which_velocity_has_grown() -> None:
-    plant, context = chain("rrr", is_floating=True)
+    plant, context = chain("rrr", is_floating=True, is_explicit=True)
     spin(plant, context, 1e5)
     with pytest.raises(RuntimeError, match=r"velocity \S+ has grown to .* time step are too large"):
         for _ in range(20):

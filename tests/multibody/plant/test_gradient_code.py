@@ -19,7 +19,7 @@ from merganser.framework.native.argument_types import example_of, text_of_types,
 from merganser.multibody import kernels
 from merganser.multibody.kernels.lanes import over_lanes
 from merganser.multibody.kernels.layout import topology_dtype
-from merganser.multibody.plant import gradient_code
+from merganser.multibody.plant.scalars import gradient_code
 
 RUNNER = over_lanes(kernels.qdot_to_velocity)
 TOPOLOGY = np.zeros(2, topology_dtype)
@@ -123,7 +123,7 @@ os.sched_getaffinity = lambda _process: {0, 1}  # there may be one processor onl
 from merganser.framework import later_code
 from merganser.multibody import kernels
 from merganser.multibody.kernels.lanes import over_lanes
-from merganser.multibody.plant import gradient_code
+from merganser.multibody.plant.scalars import gradient_code
 import numpy as np
 
 single, arguments = kernels.qdot_to_velocity, (1, np.zeros(2, TOPOLOGY), *(np.zeros((1, 1)) for _ in range(3)))

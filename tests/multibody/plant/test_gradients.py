@@ -13,8 +13,9 @@ from random_plants import RandomPlant
 from merganser.framework.autodiff import AutoDiffXd, ExtractGradient, ExtractValue, InitializeAutoDiff
 from merganser.framework.math import RigidTransform
 from merganser.multibody import kernels
-from merganser.multibody.plant import MultibodyPlant, scalar_workspaces
-from merganser.multibody.plant.scalar_workspaces import AutoDiffWorkspace
+from merganser.multibody.plant import MultibodyPlant
+from merganser.multibody.plant.scalars import scalar_workspaces
+from merganser.multibody.plant.scalars.scalar_workspaces import AutoDiffWorkspace
 from merganser.multibody.tree import FixedOffsetFrame, JacobianWrtVariable, RevoluteJoint, SpatialInertia
 
 BY_V, BY_QDOT = JacobianWrtVariable.kV, JacobianWrtVariable.kQDot

@@ -10,6 +10,7 @@ from merganser.framework.math import RigidTransform, RollPitchYaw
 from merganser.multibody.math import SpatialVelocity
 from merganser.multibody.plant import DiscreteContactApproximation, MultibodyPlant, plot_topology
 from merganser.multibody.tree import (
+    BallQuaternionJoint,
     BallRpyJoint,
     FixedOffsetFrame,
     PlanarJoint,
@@ -30,6 +31,7 @@ JOINTS = {
     "prismatic": lambda F, M: PrismaticJoint("joint", F, M, AXIS),
     "universal": lambda F, M: UniversalJoint("joint", F, M),
     "planar": lambda F, M: PlanarJoint("joint", F, M),
+    "ball_quaternion": lambda F, M: BallQuaternionJoint("joint", F, M),
     "ball_rpy": lambda F, M: BallRpyJoint("joint", F, M),
 }
 

@@ -216,8 +216,8 @@ def test_live_output_ports_follow_a_compiled_step() -> None:
 
 
 def test_arrays_that_are_too_small_grow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("merganser.multibody.plant.step_buffers._FIRST_CANDIDATES", 0)
-    monkeypatch.setattr("merganser.multibody.plant.step_buffers._FIRST_CONTACTS", 0)
+    monkeypatch.setattr("merganser.multibody.plant.step.step_buffers._FIRST_CANDIDATES", 0)
+    monkeypatch.setattr("merganser.multibody.plant.step.step_buffers._FIRST_CONTACTS", 0)
     _, native = compare(in_two_parts)
     assert native.plant._dynamics.native.num_calls >= 2
 

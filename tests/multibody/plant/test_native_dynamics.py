@@ -16,6 +16,7 @@ from merganser.framework.primitives import ConstantVectorSource, LogVectorOutput
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import (
     BallRpyJoint,
+    PdControllerGains,
     PlanarJoint,
     PrismaticJoint,
     RevoluteJoint,
@@ -304,3 +305,19 @@ def test_actuation_ports_that_are_not_connected_are_zero_in_the_plan_and_may_be_
         assert (plant._dynamics.native.num_calls > 20) == (way == "never")
     np.testing.assert_array_equal(found[1], found[0])
     np.testing.assert_array_equal([row[-3:] for row in found[1]], [[0, 0, 0], [0, 0, 0.5], [2, 0.1, 0.75]])
+
+
+def test_gains_that_change_between_evaluations_of_compiled_derivatives_enter() -> None:
+    plant = MultibodyPlant(0.0)
+    body = plant.AddRigidBody("body", SpatialInertia.SolidSphereWithMass(2.0, 0.1))
+    rail = plant.AddJoint(PrismaticJoint("rail", plant.world_frame(), body.body_frame(), np.array([1.0, 0.0, 0.0])))
+    actuator = plant.AddJointActuator("motor", rail)
+    actuator.set_controller_gains(PdControllerGains(p=10.0, d=0.0))
+    plant.Finalize()
+    context = plant.CreateDefaultContext()
+    plant.get_desired_state_input_port(body.model_instance()).FixValue(context, [1.0, 0.0])
+    for gain in (10.0, 30.0, 10.0):
+        actuator.set_controller_gains(PdControllerGains(p=gain, d=0.0))
+        for q in (0.0, 0.5):
+            plant.SetPositions(context, [q])
+            assert plant.EvalTimeDerivatives(context).CopyToVector()[1] == pytest.approx(gain * (1.0 - q) / 2.0)

@@ -161,8 +161,8 @@ def test_outputs_follow_steps_and_samples_that_python_makes(monkeypatch: pytest.
 
 
 def test_integrals_of_outputs_are_the_same_while_arrays_of_contacts_grow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("merganser.multibody.plant.step_buffers._FIRST_CANDIDATES", 0)
-    monkeypatch.setattr("merganser.multibody.plant.step_buffers._FIRST_CONTACTS", 0)
+    monkeypatch.setattr("merganser.multibody.plant.step.step_buffers._FIRST_CANDIDATES", 0)
+    monkeypatch.setattr("merganser.multibody.plant.step.step_buffers._FIRST_CONTACTS", 0)
     python, native = compare(monkeypatch, in_parts, H, True, True, True)
     assert np.abs(native.data()[-2]).max() > 0.1  # impulses on the box
     for made in (python, native):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from contact_scenes import Scene, add_free_body, add_ground, contact_library, material
+from explicit_products import as_pydrake
 from plants import box_inertia, free_box, set_random_state
 
 from merganser.analysis import Simulator
@@ -27,7 +28,7 @@ def slider(time_step=H, p=0.0, d=0.0, limit=INF, damping=0.0, mass=2.0):
 
 def arm(time_step=H, p=100.0, d=10.0, limits=(INF,) * 4, damping=0.2, num_controlled=4, use_sampled=False):
     """Four bodies on revolute and prismatic joints in a row, each with an actuator, model instance "arm"."""
-    plant = MultibodyPlant(time_step)
+    plant = as_pydrake(MultibodyPlant(time_step))
     if time_step > 0.0:
         plant.SetUseSampledOutputPorts(use_sampled)
     instance = plant.AddModelInstance("arm")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from explicit_products import as_pydrake
 from plants import BOX_MASS, arm_and_box, box_inertia, driven, free_box, no_actuation, set_random_state
 
 from merganser.analysis import Simulator
@@ -173,7 +174,7 @@ def spatial_force(body, p_BoBq_B, F_Bq_W):
 @TIME_STEPS
 def test_spatial_force_acts_where_it_is_applied(time_step):
     """Two forces on one body and one on the world, against J^T F by inverse dynamics."""
-    plant = arm_and_box(time_step, damping=0.0)
+    plant = arm_and_box(time_step, 0.0, as_pydrake(MultibodyPlant(time_step)))
     tool = plant.GetBodyByName("tool")
     context = plant.CreateDefaultContext()
     rng = set_random_state(plant, context, 1)

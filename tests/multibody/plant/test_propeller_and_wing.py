@@ -175,3 +175,10 @@ def test_derivatives_go_through_propellers_and_wings() -> None:
             gradient[:, k], (ends[0].translational() - ends[1].translational()) / 2e-6, atol=1e-7
         )
     assert isinstance(Propeller(BodyIndex(1)).ToAutoDiffXd(), Propeller_[AutoDiffXd])
+
+
+def test_at_rest_the_force_of_a_wing_does_not_change_to_first_order() -> None:
+    wing = Wing(BodyIndex(1), 0.3).ToAutoDiffXd()
+    v = InitializeAutoDiff(np.zeros(3)).ravel()
+    force = wing_force(wing, RigidTransform(), SpatialVelocity(0.0 * v, v)).translational()
+    np.testing.assert_array_equal(ExtractGradient(force), np.zeros((3, 3)))

@@ -2,11 +2,21 @@
 
 import numpy as np
 import pytest
+from explicit_products import as_pydrake
 from plants import arm_and_box, box_inertia, off_centre_inertia, set_random_state
 
+from merganser.analysis import Simulator
+from merganser.framework import DiagramBuilder
+from merganser.framework.autodiff import ExtractGradient, InitializeAutoDiff
 from merganser.framework.math import RigidTransform, RollPitchYaw
+from merganser.geometry import HalfSpace, Sphere
 from merganser.multibody.math import SpatialForce
-from merganser.multibody.plant import ExternallyAppliedSpatialForce, MultibodyPlant
+from merganser.multibody.plant import (
+    AddMultibodyPlantSceneGraph,
+    CoulombFriction,
+    ExternallyAppliedSpatialForce,
+    MultibodyPlant,
+)
 from merganser.multibody.tree import (
     BallRpyJoint,
     FixedOffsetFrame,
@@ -30,7 +40,7 @@ def frame_on(plant, body, rng):
 def tree(time_step, seed, is_driven=False):
     """A random tree with joints of many kinds between random frames; with live ports."""
     rng = np.random.default_rng(seed)
-    plant = MultibodyPlant(time_step)
+    plant = as_pydrake(MultibodyPlant(time_step))
     if time_step > 0.0:
         plant.SetUseSampledOutputPorts(False)
     bodies = [plant.world_body()]
@@ -147,7 +157,7 @@ def test_the_part_along_the_axis_is_actuation_damping_and_applied_force_less_wha
 
 @pytest.mark.parametrize("time_step", [0.0, H])
 def test_the_joints_of_a_static_chain_carry_the_weight_beyond_them(time_step):
-    plant = MultibodyPlant(time_step)
+    plant = as_pydrake(MultibodyPlant(time_step))
     parent, p = plant.world_frame(), RigidTransform([0.2, 0.0, 0.0])
     for i in range(3):
         body = plant.AddRigidBody(f"body_{i}", box_inertia(1.0 + i))
@@ -166,7 +176,8 @@ def test_the_joints_of_a_static_chain_carry_the_weight_beyond_them(time_step):
 def test_nothing_holds_a_free_body(time_step):
     plant = arm_and_box(time_step)
     context = context_of(plant, 1, with_forces=False)
-    if time_step:
+    if time_step:  # from rest: reaction forces take velocity products at the beginning of a step, and the step does not
+        plant.SetVelocities(context, np.zeros(plant.num_velocities()))
         plant.ExecuteForcedEvents(context)
     joint = plant.GetJointByName("box")
     F_CJc_Jc = plant.get_reaction_forces_output_port().Eval(context)[joint.index()]
@@ -196,7 +207,7 @@ def test_a_joint_whose_child_is_nearer_the_world_exerts_its_force_on_that_child(
     results = []
     for is_reversed in (False, True):
         for kind in (RevoluteJoint, PrismaticJoint, WeldJoint):
-            plant = MultibodyPlant(time_step)
+            plant = as_pydrake(MultibodyPlant(time_step))
             plant.SetUseSampledOutputPorts(False)
             a, b = (plant.AddRigidBody(name, off_centre_inertia()) for name in "ab")
             plant.AddJoint(RevoluteJoint("first", plant.world_frame(), a.body_frame(), [0, 1, 0]))
@@ -220,7 +231,7 @@ def test_a_joint_whose_child_is_nearer_the_world_exerts_its_force_on_that_child(
 
 def test_loop_joints_act_on_the_bodies_that_other_joints_hold():
     """A four-bar linkage without friction: no hinge carries a moment about its axis."""
-    plant = MultibodyPlant(0.0)
+    plant = as_pydrake(MultibodyPlant(0.0))
     bars = [plant.AddRigidBody(name, box_inertia()) for name in ("crank", "coupler", "rocker")]
     ends = [
         plant.AddFrame(FixedOffsetFrame(f"end_{i}", bar.body_frame(), RigidTransform([0.3, 0.0, 0.0])))
@@ -241,3 +252,144 @@ def test_loop_joints_act_on_the_bodies_that_other_joints_hold():
         F_CJc_Jc = forces[joint.index()].get_coeffs()
         assert F_CJc_Jc[1] == pytest.approx(0.0, abs=1e-9)
         assert np.abs(F_CJc_Jc).max() > 1.0
+
+
+@pytest.mark.parametrize(("speed", "most"), [(0.1, 1e-6), (1.0, 4e-3)])
+def test_hinges_of_a_turning_chain_carry_no_moment_about_their_axes_in_a_discrete_step(speed, most):
+    """The step takes velocity products in its middle (kernels/velocity_products.py), and so do reaction forces.
+
+    What is left in the faster case is what the step corrects of the energy, of first order in the step.
+    """
+    plant = MultibodyPlant(0.1 * H)
+    plant.SetUseSampledOutputPorts(False)
+    parent = plant.world_frame()
+    for i, axis in enumerate(([0.0, 0.0, 1.0], [0.0, 1.0, 0.3], [1.0, 0.2, 0.0])):
+        body = plant.AddRigidBody(f"body_{i}", off_centre_inertia())
+        X_PF = RigidTransform([0.3, 0.1, 0.0])
+        hinge = plant.AddFrame(FixedOffsetFrame(f"hinge_{i}", parent, X_PF))
+        plant.AddJoint(RevoluteJoint(f"joint_{i}", hinge, body.body_frame(), axis))
+        parent = body.body_frame()
+    plant.Finalize()
+    context = plant.CreateDefaultContext()
+    plant.SetPositions(context, [0.3, -0.5, 0.8])
+    plant.SetVelocities(context, speed * np.array([3.0, -2.0, 4.0]))
+    for i, F in enumerate(plant.get_reaction_forces_output_port().Eval(context)):
+        axis = plant.get_joint(i).revolute_axis()
+        assert abs(axis @ F.rotational()) < most * np.linalg.norm(F.rotational())
+
+
+def spinning(is_welded=False, is_sampled=False, ground=False):
+    """A body that turns by 0.3 rad a step about an axis that precesses, alone or with another welded to it."""
+    builder = DiagramBuilder()
+    plant, _ = AddMultibodyPlantSceneGraph(builder, H)
+    plant.SetUseSampledOutputPorts(is_sampled)
+    body = plant.AddRigidBody("body", off_centre_inertia())
+    if is_welded:
+        other = plant.AddRigidBody("other", off_centre_inertia())
+        X_BO = RigidTransform(RollPitchYaw(0.3, -0.2, 0.5), [1.0, 0.2, 0.3])
+        plant.AddJoint(WeldJoint("weld", body.body_frame(), other.body_frame(), X_BO))
+    if ground:
+        friction = CoulombFriction(0.5, 0.5)
+        plant.RegisterCollisionGeometry(plant.world_body(), RigidTransform(), HalfSpace(), "ground", friction)
+        plant.RegisterCollisionGeometry(body, RigidTransform(), Sphere(0.5), "ball", friction)
+    plant.Finalize()
+    diagram = builder.Build()
+    root = diagram.CreateDefaultContext()
+    context = plant.GetMyContextFromRoot(root)
+    q = plant.GetPositions(context)
+    q[4:] = [0.3, -0.2, 0.499]
+    plant.SetPositions(context, q)
+    spin = np.array([1.0, -2.0, 2.0]) / 3.0
+    plant.SetVelocities(context, np.concatenate([30.0 * spin, [0.5, -0.3, 0.2]]))
+    return plant, diagram, root, context
+
+
+def largest_reaction_of_free_joint(plant, context, body="body"):
+    (joint,) = (j for j in map(plant.get_joint, plant.GetJointIndices()) if j.child_body().name() == body)
+    reactions = plant.get_reaction_forces_output_port().Eval(context)
+    return np.abs(reactions[joint.index()].get_coeffs()).max()
+
+
+def size_of_forces(plant, context):
+    """m w^2 r of a body at 1 m."""
+    return plant.CalcTotalMass(context) * 30.0**2
+
+
+@pytest.mark.parametrize("is_welded", [False, True], ids=["one body", "two welded ones"])
+@pytest.mark.parametrize("is_pushed", [False, True], ids=["alone", "pushed"])
+def test_nothing_holds_a_free_body_that_spins_fast(is_welded, is_pushed):
+    plant, diagram, root, context = spinning(is_welded)
+    if is_pushed:
+        push = ExternallyAppliedSpatialForce()
+        push.body_index, push.p_BoBq_B = plant.GetBodyByName("body").index(), np.array([0.1, 0.2, 0.3])
+        push.F_Bq_W = SpatialForce([1.0, 2.0, -3.0], [20.0, -10.0, 30.0])
+        plant.get_applied_spatial_force_input_port().FixValue(context, [push])
+    for _ in range(3):
+        assert largest_reaction_of_free_joint(plant, context) < 1e-12 * size_of_forces(plant, context)
+        diagram.ExecuteForcedEvents(root)
+
+
+def test_nothing_but_the_ground_holds_a_free_body_that_spins_on_it():
+    plant, diagram, root, context = spinning(ground=True)
+    assert plant.get_contact_results_output_port().Eval(context).num_point_pair_contacts() == 1
+    for _ in range(3):
+        assert largest_reaction_of_free_joint(plant, context) < 1e-12 * size_of_forces(plant, context)
+        diagram.ExecuteForcedEvents(root)
+
+
+def test_samples_of_simulations_know_that_nothing_holds_a_free_body():
+    plant, diagram, root, context = spinning(is_sampled=True)
+    Simulator(diagram, root).AdvanceTo(3.5 * H)
+    assert largest_reaction_of_free_joint(plant, context) < 1e-12 * size_of_forces(plant, context)
+
+
+@pytest.mark.parametrize("name", ["one body", "two welded ones"])
+def test_derivatives_of_what_holds_a_free_body_are_zero_too(name):
+    plant, *_, context = spinning(name == "two welded ones")
+    ad = plant.ToAutoDiffXd()
+    lanes = ad.CreateDefaultContext()
+    x = plant.GetPositionsAndVelocities(context)
+    ad.SetPositionsAndVelocities(lanes, InitializeAutoDiff(x).ravel())
+    (joint,) = (j for j in map(ad.get_joint, ad.GetJointIndices()) if j.child_body().name() == "body")
+    F = ad.get_reaction_forces_output_port().Eval(lanes)[joint.index()].get_coeffs()
+    assert np.abs(ExtractGradient(F)).max() < 1e-11 * size_of_forces(plant, context)
+
+
+def swinging_pair(time_step):
+    plant = MultibodyPlant(time_step)
+    plant.SetUseSampledOutputPorts(False)
+    parent = plant.world_frame()
+    for i, axis in enumerate(([0.0, 1.0, 0.0], [0.3, 1.0, 0.0])):
+        body = plant.AddRigidBody(f"body_{i}", off_centre_inertia())
+        pivot = plant.AddFrame(FixedOffsetFrame(f"pivot_{i}", parent, RigidTransform([0.3 * i, 0.1, -0.2 * i])))
+        plant.AddJoint(RevoluteJoint(f"joint_{i}", pivot, body.body_frame(), axis))
+        parent = body.body_frame()
+    plant.Finalize()
+    context = plant.CreateDefaultContext()
+    plant.SetPositions(context, [0.4, -0.7])
+    plant.SetVelocities(context, [5.0, -4.0])
+    return plant, context
+
+
+def test_what_a_hinge_exerts_is_the_change_of_momentum_in_a_step():
+    def error(time_step):
+        plant, context = swinging_pair(time_step)
+        body, joint = plant.GetBodyByName("body_1"), plant.GetJointByName("joint_1")
+        after = plant.CreateDefaultContext()
+        after.SetTimeStateAndParametersFrom(context)
+        plant.ExecuteForcedEvents(after)
+
+        def momentum(at):
+            p_BoBcm_B = body.CalcCenterOfMassInBodyFrame(at)
+            V_WB = body.EvalSpatialVelocityInWorld(at)
+            p_BoBcm_W = body.EvalPoseInWorld(at).rotation() @ p_BoBcm_B
+            return body.get_mass(at) * (V_WB.translational() + np.cross(V_WB.rotational(), p_BoBcm_W))
+
+        F = plant.get_reaction_forces_output_port().Eval(context)[joint.index()]
+        f_W = joint.frame_on_child().CalcRotationMatrixInWorld(context) @ F.translational()
+        due = (momentum(after) - momentum(context)) / time_step - body.get_mass(context) * G
+        return np.linalg.norm(f_W - due) / np.linalg.norm(due)
+
+    errors = np.array([error(time_step) for time_step in (4e-3, 2e-3, 1e-3)])
+    assert errors[-1] < 5e-3
+    assert np.all(errors[1:] / errors[:-1] < 0.6)  # of first order, as it is taken at the pose before the step

@@ -20,8 +20,8 @@ from merganser.multibody.plant import (
     ExternallyAppliedSpatialForce,
     MultibodyPlant,
     MultibodyPlant_,
-    float_model,
 )
+from merganser.multibody.plant.scalars import float_model
 from merganser.multibody.tree import (
     FixedOffsetFrame,
     JacobianWrtVariable,

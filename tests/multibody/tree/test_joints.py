@@ -13,6 +13,7 @@ from merganser.framework.trajectories import PiecewiseConstantCurvatureTrajector
 from merganser.multibody.math import SpatialVelocity
 from merganser.multibody.plant import BaseBodyJointType, MultibodyPlant
 from merganser.multibody.tree import (
+    BallQuaternionJoint,
     BallRpyJoint,
     CurvilinearJoint,
     PlanarJoint,
@@ -24,6 +25,7 @@ from merganser.multibody.tree import (
 
 PATH = PiecewiseConstantCurvatureTrajectory([0.0, 1.0, 3.0], [0.5, -1.0])
 JOINTS = {
+    "ball_quaternion": lambda F, M: BallQuaternionJoint("j", F, M, damping=0.1),
     "ball_rpy": lambda F, M: BallRpyJoint("j", F, M, damping=0.1),
     "universal": lambda F, M: UniversalJoint("j", F, M, damping=0.1),
     "planar": lambda F, M: PlanarJoint("j", F, M, damping=[0.1, 0.2, 0.3]),

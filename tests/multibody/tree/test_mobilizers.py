@@ -9,6 +9,7 @@ from merganser.framework.math import Quaternion, RigidTransform, RollPitchYaw
 from merganser.framework.trajectories import PiecewiseConstantCurvatureTrajectory
 from merganser.multibody.math import SpatialAcceleration, SpatialForce
 from merganser.multibody.tree import (
+    BallQuaternionJoint,
     BallRpyJoint,
     CurvilinearJoint,
     FixedOffsetFrame,
@@ -48,6 +49,7 @@ JOINTS = {
     "screw": lambda F, M: ScrewJoint("joint", F, M, AXIS, 0.3, 0.0),
     "universal": lambda F, M: UniversalJoint("joint", F, M),
     "planar": lambda F, M: PlanarJoint("joint", F, M),
+    "ball quaternion": lambda F, M: BallQuaternionJoint("joint", F, M),
     "ball": lambda F, M: BallRpyJoint("joint", F, M),
     "quaternion": lambda F, M: QuaternionFloatingJoint("joint", F, M),
     "rpy": lambda F, M: RpyFloatingJoint("joint", F, M),

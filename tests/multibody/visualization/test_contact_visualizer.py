@@ -165,6 +165,21 @@ def test_contacts_that_end_or_are_weak_disappear_and_come_back(meshcat: Meshcat)
 # ------------------------------------------------------------------ surfaces
 
 
+@pytest.mark.parametrize("is_soft", [False, True])
+def test_arrows_are_no_longer_than_a_part_of_the_model_if_that_is_wanted(meshcat: Meshcat, is_soft: bool) -> None:
+    scene = Balls(is_soft=is_soft)
+    scene.plant.Finalize()
+    params = ContactVisualizerParams(newtons_per_meter=1e-3, longest=0.5)  # 10 km
+    ContactVisualizer.AddToBuilder(scene.builder, scene.plant, meshcat, params)
+    scene.simulator().AdvanceTo(0.1)
+    size = np.linalg.norm([1.2, 0.2, 0.2])  # of the two balls, without the floor
+    path = "contact_forces/hydroelastic/world+one.ball" if is_soft else "contact_forces/point/world+one.ball"
+    X = pose_of(meshcat, path, *(["force_C_W"] if is_soft else []), "cylinder")
+    assert np.linalg.norm(X[:3, 2]) == pytest.approx(0.5 * size, rel=0.01)
+    with pytest.raises(RuntimeError, match="longest must be positive; given 0"):
+        ContactVisualizer(meshcat, ContactVisualizerParams(longest=0.0))
+
+
 def test_patches_have_their_force_and_moment_at_the_centroid(meshcat: Meshcat) -> None:
     scene = Balls(is_soft=True)
     scene.plant.Finalize()

@@ -10,11 +10,12 @@ import pytest
 
 pytest.importorskip("umsgpack", reason="extra `view`")
 import umsgpack
-from viewer_clients import eventually, matrix_at
+from viewer_clients import eventually, matrix_at, what_a_page_is_told
 
 from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder
 from merganser.framework.autodiff import AutoDiffXd
+from merganser.framework.math import RigidTransform, RollPitchYaw
 from merganser.framework.primitives import LogVectorOutput
 from merganser.geometry import Box, Meshcat, MeshcatVisualizer
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, MultibodyPlant
@@ -186,3 +187,49 @@ def test_sliders_are_there_in_diagrams_of_derivatives(meshcat: Meshcat) -> None:
     sliders = diagram.GetSubsystemByName("sliders")
     values = sliders.get_output_port().Eval(sliders.GetMyContextFromRoot(diagram.CreateDefaultContext()))
     assert isinstance(sliders, JointSliders_[AutoDiffXd]) and values[1].value() == pytest.approx(0.2)
+
+
+def test_a_free_body_turns_by_roll_pitch_and_yaw_where_that_is_wanted(meshcat: Meshcat) -> None:
+    plant = MultibodyPlant(0.0)
+    inertia = SpatialInertia.SolidBoxWithMass(1.0, 0.1, 0.1, 0.1)
+    plant.AddJoint(
+        RevoluteJoint("hinge", plant.world_frame(), plant.AddRigidBody("arm", inertia).body_frame(), [0, 1, 0])
+    )
+    for name in ("one", "two"):
+        plant.AddRigidBody(name, inertia)
+    plant.Finalize()
+    sliders = JointSliders(meshcat, plant, turns_by_rpy=True)
+    suffixes = ("roll", "pitch", "yaw", "x", "y", "z")
+    assert meshcat.GetSliderNames() == sorted(
+        ["hinge", *(f"{body}_{suffix}" for body in ("one", "two") for suffix in suffixes)]
+    )
+    assert range_of(meshcat, "two_yaw")[1:] == pytest.approx([-np.pi, np.pi], abs=0.01)
+    assert range_of(meshcat, "two_pitch")[1:] == pytest.approx([-np.pi / 2, np.pi / 2], abs=0.01)
+    context = plant.CreateDefaultContext()
+    X_WB = RigidTransform(RollPitchYaw(0.3, -0.7, 2.5), [0.1, 0.2, 0.3])
+    plant.SetFreeBodyPose(context, plant.GetBodyByName("one"), X_WB)
+    sliders.SetPositions(plant.GetPositions(context))
+    assert [meshcat.GetSliderValue(f"one_{suffix}") for suffix in suffixes] == pytest.approx(
+        [0.3, -0.7, 2.5, 0.1, 0.2, 0.3]
+    )
+    q = sliders.positions()
+    assert len(q) == plant.num_positions() and np.linalg.norm(q[1:5]) == pytest.approx(1.0)
+    plant.SetPositions(context, q)
+    found = plant.EvalBodyPoseInWorld(context, plant.GetBodyByName("one"))
+    assert found.IsNearlyEqualTo(X_WB, 1e-12)
+    np.testing.assert_array_equal(sliders.get_output_port().Eval(sliders.CreateDefaultContext()), q)
+    sliders.Delete()
+    assert meshcat.GetSliderNames() == []
+    np.testing.assert_allclose(sliders.positions(), plant.GetPositions(context), atol=1e-12)
+
+
+def test_sliders_of_floating_bases_are_folded_away(meshcat: Meshcat) -> None:
+    plant, _ = arm(DiagramBuilder())
+    other = MultibodyPlant(0.0)
+    other.AddRigidBody("box", SpatialInertia.SolidBoxWithMass(1.0, 0.1, 0.1, 0.1))
+    other.Finalize()
+    JointSliders(meshcat, plant)
+    JointSliders(meshcat, other)
+    told = {c["name"]: (c["group"], c["is_folded"]) for c in what_a_page_is_told(meshcat) if c["type"] == "set_control"}
+    assert told["hinge"] == told["slide"] == ("Joints", False)
+    assert told["box_qw"] == told["box_x"] == ("Pose of box", True)

@@ -319,3 +319,20 @@ def test_the_command_line_shows_models(tmp_path: Path) -> None:
     assert done.returncode == 0 and "listening for connections at http" in done.stderr, done.stderr
     done = view("nothing.urdf")
     assert done.returncode == 1 and done.stderr.startswith("error: nothing.urdf: the model file does not exist")
+
+
+def test_the_sky_of_a_file_is_behind_the_model(tmp_path: Path) -> None:
+    model = tmp_path / "m.xml"
+    sky = '<texture type="skybox" builtin="gradient" rgb1=".4 .6 .8" rgb2="0 0 .2" width="8" height="8"/>'
+    model.write_text(f'<mujoco><asset>{sky}</asset><worldbody><geom size="1"/></worldbody></mujoco>')
+    meshcat = Meshcat(port=0)
+    visualizer = ModelVisualizer(meshcat=meshcat)
+    visualizer.AddModels(model)
+    visualizer.Finalize()
+    found = {
+        name: umsgpack.unpackb(meshcat._GetPackedProperty("/Background", name))["value"]
+        for name in ("top_color", "bottom_color", "sky")
+    }
+    assert found["top_color"] == pytest.approx([0.4, 0.6, 0.8])
+    assert found["bottom_color"] == pytest.approx([0.2, 0.3, 0.5])  # at the horizon
+    assert found["sky"] is True

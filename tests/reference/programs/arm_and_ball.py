@@ -22,7 +22,7 @@ ARM = """
 """
 
 builder = drake.DiagramBuilder()
-plant, scene_graph = drake.AddMultibodyPlantSceneGraph(builder, time_step=1e-3)
+plant, scene_graph = drake.AddMultibodyPlantSceneGraph(builder, time_step=2.0**-10)
 (arm,) = drake.Parser(plant).AddModelsFromString(ARM, "urdf")
 plant.WeldFrames(plant.world_frame(), plant.GetFrameByName("base"), drake.RigidTransform([0.0, 0.5, 1.5]))
 for name in ("shoulder", "elbow"):
@@ -38,11 +38,11 @@ plant.SetDefaultFloatingBaseBodyPose(ball, drake.RigidTransform([0.0, 0.0, 0.15]
 plant.Finalize()
 goal = builder.AddSystem(drake.ConstantVectorSource([0.5, -0.8, 0.0, 0.0]))
 builder.Connect(goal.get_output_port(), plant.get_desired_state_input_port(arm))
-log = drake.LogVectorOutput(plant.get_state_output_port(), builder, publish_period=0.05)
+log = drake.LogVectorOutput(plant.get_state_output_port(), builder, publish_period=2.0**-4)
 simulator = drake.Simulator(builder.Build())
 context = plant.GetMyMutableContextFromRoot(simulator.get_mutable_context())
 plant.SetFreeBodySpatialVelocity(
     context, ball, drake.SpatialVelocity(np.zeros(3), np.array([1.0, 0.0, 0.0]))
 )
-simulator.AdvanceTo(1.0)
+simulator.AdvanceTo(1.03)
 np.savetxt("result.txt", log.FindLog(simulator.get_context()).data())

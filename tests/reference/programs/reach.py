@@ -29,7 +29,8 @@ def add_arm(plant):
 
 
 builder = DiagramBuilder()
-plant = builder.AddSystem(MultibodyPlant(0.002))
+plant = builder.AddSystem(MultibodyPlant(2.0**-9))
+plant.SetUseSampledOutputPorts(False)
 arm = add_arm(plant)
 model = MultibodyPlant(0.0)
 add_arm(model)
@@ -41,7 +42,7 @@ parameters.set_nominal_joint_position(HOME)
 parameters.set_joint_centering_gain(0.2 * np.eye(7))
 hand = model.GetFrameByName("tool")
 follower = builder.AddSystem(
-    DifferentialInverseKinematicsIntegrator(model, model.world_frame(), hand, 0.01, parameters)
+    DifferentialInverseKinematicsIntegrator(model, model.world_frame(), hand, 2.0**-7, parameters)
 )
 builder.Connect(plant.get_state_output_port(arm), follower.GetInputPort("robot_state"))
 builder.Connect(follower.get_output_port(), driver.GetInputPort("position"))
@@ -58,7 +59,7 @@ ports = [
     plant.get_state_output_port(), follower.get_output_port(), gyroscope.get_measurement_output_port(),
     accelerometer.get_measurement_output_port(), driver.GetOutputPort("torque_commanded"),
 ]  # fmt: skip
-logs = [LogVectorOutput(port, builder, 0.05) for port in ports]
+logs = [LogVectorOutput(port, builder, 2.0**-4) for port in ports]
 diagram = builder.Build()
 simulator = Simulator(diagram)
 context = simulator.get_mutable_context()

@@ -55,7 +55,7 @@ class Scenario:
 
 TEXT = """
 basic: &basic
-  plant_config: {time_step: 0.002, discrete_contact_approximation: sap}
+  plant_config: {time_step: 0.001953125, discrete_contact_approximation: sap}
 scenario:
   <<: *basic
   random_seed: 17
@@ -101,7 +101,7 @@ plant, scene_graph = AddMultibodyPlant(scenario.plant_config, scenario.scene_gra
 added = ProcessModelDirectives(ModelDirectives(directives=scenario.directives), Parser(plant))
 assert [info.model_name for info in added] == ["ground", "block"]
 plant.Finalize()
-log = LogVectorOutput(plant.get_state_output_port(), builder, 0.05)
+log = LogVectorOutput(plant.get_state_output_port(), builder, 2.0**-4)
 simulator = Simulator(builder.Build())
 ApplySimulatorConfig(scenario.simulator_config, simulator)
 root = simulator.get_mutable_context()

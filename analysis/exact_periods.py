@@ -1,0 +1,48 @@
+"""The rational number that a period or an offset given as a float stands for.
+
+A float such as 0.01 or 1/3 is the number next to the one that was meant; its multiples stray from those of that
+number, and k 0.07 from 7 k 0.01. What was meant is a guess, the first of these that fits:
+
+1. a decimal of up to 12 digits that is read as this float: 0.01, 1e-7, 0.123456789;
+2. a fraction p / q with p q <= 1e12 that differs from it by no more than two roundings: 1/3, 1/60, 1001/30000, and 3/10
+   for 3 * 0.1. A number without a meaning comes under this rule once in 4000 times, and changes by no more than that;
+3. a decimal of up to 15 digits;
+4. the float itself: of pi, the multiples are those of the float.
+
+Such a fraction is a convergent of the continued fraction of the float (Hardy, Wright, An Introduction to the Theory of
+Numbers, theorem 184), as it is nearer than 1 / (2 q^2).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+__all__ = ["exact_seconds"]
+
+_SHORT_DECIMAL = 12  # digits
+_LONG_DECIMAL = 15  # every decimal of so many digits is told from its neighbours by its float (IEEE 754)
+_LARGEST_PRODUCT = 10**12
+_TWO_ROUNDINGS = Fraction(1, 2**51)  # as a share of the number
+
+
+def exact_seconds(seconds: float) -> Fraction:
+    """The rational number [s] that a finite float >= 0 stands for."""
+    text, value = repr(seconds), Fraction(seconds)
+    num_digits = len(text.partition("e")[0].replace(".", "").strip("0"))
+    if num_digits <= _SHORT_DECIMAL:
+        return Fraction(text)
+    return _simple_fraction(value) or (Fraction(text) if num_digits <= _LONG_DECIMAL else value)
+
+
+def _simple_fraction(value: Fraction) -> Fraction | None:
+    """The first convergent that differs from a number > 0 by no more than two roundings; None if none is simple."""
+    p_before, p, q_before, q = 0, 1, 1, 0
+    rest = value
+    while True:
+        whole = rest.numerator // rest.denominator
+        p_before, p, q_before, q = p, whole * p + p_before, q, whole * q + q_before
+        if p * q > _LARGEST_PRODUCT:
+            return None
+        if abs(p - value * q) <= _TWO_ROUNDINGS * value * q:
+            return Fraction(p, q)
+        rest = 1 / (rest - whole)

@@ -1,0 +1,272 @@
+"""`python -m merganser simulate`: a model drops and swings; as numbers, a picture, a page, or live in the browser."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from merganser.analysis import Simulator
+    from merganser.framework import DiagramBuilder
+    from merganser.geometry.visualizers import Meshcat
+    from merganser.multibody.parsing import Parser
+    from merganser.multibody.plant import MultibodyPlant
+
+__all__ = ["add_simulate_arguments", "simulate_model"]
+
+_OFFSET = 0.3  # of every hinge from its default angle at the start of a simulation [rad]
+_TIME_STEP = 0.001  # of models whose format has none [s]
+_DURATION = 5.0  # [s]
+_SAMPLES = 500  # of a plot
+_FRAMES = 64.0  # of a page [1/s]
+_MOST_NAMED = 12  # lines of a plot
+
+
+class _Model(NamedTuple):
+    """What is simulated."""
+
+    builder: DiagramBuilder
+    parser: Parser
+    plant: MultibodyPlant
+    time_step: float
+
+
+def add_simulate_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of the command."""
+    add = parser.add_argument
+    add("--duration", type=float, metavar="S", help="simulated time [s], default 5; with --view until it is stopped")
+    add(
+        "--time-step", type=float, metavar="S",
+        help="period of the discrete plant [s], 0 for a continuous one; by default that of an MJCF file, or 0.001",
+    )  # fmt: skip
+    add("--plot", metavar="FILE", help="save positions and energy over time as a picture")
+    add("--html", metavar="FILE", help="save a page that plays the simulation back")
+    add("--view", action="store_true",
+        help="simulate in real time in the browser: pause, step, reset, drag bodies (Ctrl), set actuators")  # fmt: skip
+    add("-w", "--open-window", action="store_true", help="with --view: open a window of the browser")
+
+
+def simulate_model(options: argparse.Namespace) -> None:
+    """Simulates a model as the arguments say.
+
+    Raises:
+        ValueError: an argument is out of its range, or does not go with another; nothing moves.
+        RuntimeError: the model cannot be read or simulated.
+    """
+    if options.duration is not None and not options.duration > 0.0:
+        raise ValueError(f"--duration must be positive, got {options.duration}.")
+    if options.view and (options.plot or options.html):
+        raise ValueError("--view simulates until it is stopped; leave out --plot and --html.")
+    if options.open_window and not options.view:
+        raise ValueError("-w opens a window for --view; give that, too.")
+    model = _read(options)
+    if options.view:
+        _view(model, options)
+    else:
+        _run(model, options)
+
+
+def _read(options: argparse.Namespace) -> _Model:
+    """The plant of a model, in a diagram that is not yet built."""
+    from merganser.framework import DiagramBuilder
+    from merganser.model_info import weld_loose_bodies
+    from merganser.multibody.parsing import Parser
+    from merganser.multibody.plant import AddMultibodyPlantSceneGraph
+
+    builder, time_step = DiagramBuilder(), _time_step(options)
+    plant, _ = AddMultibodyPlantSceneGraph(builder, time_step)
+    parser = Parser(plant)
+    parser.AddModels(options.model)
+    if options.fix_base:
+        weld_loose_bodies(plant)
+    plant.Finalize()
+    if plant.num_velocities() == 0:
+        raise ValueError(f"'{options.model}' has nothing that moves: all its bodies are welded to the world.")
+    return _Model(builder, parser, plant, time_step)
+
+
+def _run(model: _Model, options: argparse.Namespace) -> None:
+    """Simulates as fast as possible, tells how fast that was, and saves what is wanted."""
+    from merganser.analysis import Simulator
+    from merganser.framework.core.running_time import running_time, time_compiling
+    from merganser.framework.primitives import LogVectorOutput
+
+    plant, duration = model.plant, _DURATION if options.duration is None else options.duration
+    log = LogVectorOutput(plant.get_state_output_port(), model.builder, publish_period=duration / _SAMPLES)
+    meshcat = _add_viewers(model) if options.html else None
+    simulator = Simulator(model.builder.Build())
+    context: Any = _start(model, simulator)
+    plant.get_actuation_input_port().FixValue(context, np.zeros(plant.num_actuated_dofs()))
+    if meshcat is not None:
+        simulator.Initialize()  # what stands in the page when it does not play
+        meshcat.StartRecording(_FRAMES, set_visualizations_while_recording=False)
+        simulator.get_system().ForcedPublish(simulator.get_context())
+    energy = plant.CalcKineticEnergy(context) + plant.CalcPotentialEnergy(context)
+    start, compiling = running_time(), time_compiling()
+    simulator.AdvanceTo(duration)
+    wall_time, compiling = running_time() - start, time_compiling() - compiling
+    final_energy = plant.CalcKineticEnergy(context) + plant.CalcPotentialEnergy(context)
+    kind = "continuous" if model.time_step == 0.0 else f"steps of {model.time_step:g} s"
+    print(
+        f"{options.model}: {plant.num_velocities()} degrees of freedom, {kind}, {duration:g} s in "
+        f"{wall_time:.3f} s (real-time factor {duration / wall_time:.1f})"
+        + (f", after {compiling:.0f} s of compilation" if compiling >= 0.5 else "")
+    )
+    print(f"energy {energy:.6g} J at the start, {final_energy:.6g} J at the end")
+    if options.plot:
+        samples = log.FindLog(simulator.get_context())
+        _plot(plant, samples.sample_times(), samples.data(), options.plot, str(options.model))
+        print(f"picture: {options.plot}")
+    if meshcat is not None:
+        meshcat.PublishRecording()
+        Path(options.html).write_text(meshcat.StaticHtml(), encoding="utf-8")
+        print(f"page: {options.html}")
+
+
+def _view(model: _Model, options: argparse.Namespace) -> None:
+    """Simulates in real time in the browser, until the user has had enough."""
+    from merganser.analysis import Simulator
+    from merganser.multibody.visualization import ActuatorSliders, DragSpring, SimulationControls
+
+    logging.basicConfig(format="%(message)s")
+    logging.getLogger("merganser").setLevel(logging.INFO)
+    meshcat = _add_viewers(model)
+    DragSpring.AddToBuilder(model.builder, model.plant, meshcat)
+    ActuatorSliders.AddToBuilder(model.builder, model.plant, meshcat)
+    simulator = Simulator(model.builder.Build())
+    _start(model, simulator)
+    simulator.Initialize()
+    controls = SimulationControls(meshcat, simulator)
+    print("Drag bodies with Ctrl held down. Press the square in the page, or Ctrl-C here, to end.", flush=True)
+    if options.open_window:
+        import webbrowser
+
+        webbrowser.open(meshcat.web_url(), new=1)
+    try:
+        controls.AdvanceTo(math.inf if options.duration is None else options.duration)
+    except KeyboardInterrupt:
+        print()
+    finally:
+        controls.Delete()
+
+
+def _add_viewers(model: _Model) -> Meshcat:
+    """Adds viewers to the diagram; returns where they draw."""
+    from merganser.geometry.visualizers import StartMeshcat
+    from merganser.multibody.visualization import ApplyVisualizationConfig, VisualizationConfig
+    from merganser.multibody.visualization.sky import show_sky
+
+    meshcat = StartMeshcat()
+    show_sky(model.parser, meshcat)
+    # What users have shown or hidden stays so when they reset the simulation.
+    config = VisualizationConfig(publish_period=1.0 / _FRAMES, delete_on_initialization_event=False)
+    ApplyVisualizationConfig(config, model.builder, plant=model.plant, meshcat=meshcat)
+    meshcat.add_toggle("contact forces", "contact_forces")
+    meshcat.SetProperty("contact_forces", "visible", False)  # until its box in the page is clicked
+    return meshcat
+
+
+def _start(model: _Model, simulator: Simulator) -> Any:
+    """Puts the plant to where it starts; returns its context."""
+    context = model.plant.GetMyMutableContextFromRoot(simulator.get_mutable_context())
+    model.plant.SetPositions(context, _start_positions(model.plant))
+    return context
+
+
+def _time_step(options: argparse.Namespace) -> float:
+    """That which the user gives, or the file, if it is one of MuJoCo's [s]."""
+    if options.time_step is None and Path(options.model).suffix.lower() == ".xml":
+        from merganser.multibody.parsing.mjcf import LoadMjcfOptions
+
+        return LoadMjcfOptions(options.model).time_step
+    return _TIME_STEP if options.time_step is None else float(options.time_step)
+
+
+def _start_positions(plant: MultibodyPlant) -> Any:
+    """Default positions, with every hinge moved off, within its limits, so that something happens."""
+    q = plant.GetDefaultPositions()
+    for joint in (plant.get_joint(index) for index in plant.GetJointIndices()):
+        if joint.num_positions() == 1 and joint.can_rotate():
+            start = joint.position_start()
+            upper, lower = joint.position_upper_limits()[0], joint.position_lower_limits()[0]
+            q[start] = min(max(q[start] + _OFFSET, lower), upper)
+    return q
+
+
+# ------------------------------------------------------------------ plots
+
+
+def _plot(plant: MultibodyPlant, times: Any, states: Any, path: str, title: str) -> None:
+    """Saves positions and energy over time, shape [num_times], from states, shape [num_states, num_times]."""
+    from matplotlib.figure import Figure
+
+    kinetic, potential = _energies(plant, states)
+    figure = Figure(figsize=(9.0, 6.5), layout="constrained")
+    positions, energy = figure.subplots(2, 1, sharex=True)
+    _plot_positions(positions, times, states[: plant.num_positions()], _position_names(plant))
+    for values, name in ((kinetic, "kinetic"), (potential - potential[0], "potential, from the start")):
+        energy.plot(times, values, label=name)
+    energy.plot(times, kinetic + potential - potential[0], "k--", label="total")
+    positions.set(title=title, ylabel="position [rad or m]")
+    energy.set(ylabel="energy [J]", xlabel="time [s]", xlim=(0.0, times[-1]))
+    _put_legend(energy)
+    for axes in (positions, energy):
+        axes.grid(alpha=0.3)
+    figure.savefig(path, dpi=130)
+
+
+def _plot_positions(axes: Any, times: Any, positions: Any, names: list[str]) -> None:
+    """Draws lines with names; of more than can be told apart those that move most, and the others in gray."""
+    travel = np.ptp(positions, axis=1)
+    named = set(np.argsort(-travel, kind="stable")[:_MOST_NAMED].tolist())
+    colors = [f"C{i}" for i in range(10)]
+    rest = [i for i in range(len(names)) if i not in named]
+    for i in rest:
+        label = f"{len(rest)} others, which move less" if i == rest[0] else None
+        axes.plot(times, positions[i], color="0.8", linewidth=0.8, zorder=1, label=label)
+    for order, i in enumerate(sorted(named)):
+        style = "-" if order < len(colors) else "--"
+        axes.plot(times, positions[i], style, color=colors[order % len(colors)], label=names[i])
+    handles, labels = axes.get_legend_handles_labels()
+    if rest:  # at the end of the legend
+        handles, labels = [*handles[1:], handles[0]], [*labels[1:], labels[0]]
+    _put_legend(axes, handles, labels)
+
+
+def _put_legend(axes: Any, *entries: Any) -> None:
+    """Beside the lines, not upon them."""
+    axes.legend(*entries, fontsize=7, loc="center left", bbox_to_anchor=(1.01, 0.5))
+
+
+def _position_names(plant: MultibodyPlant) -> list[str]:
+    """Names of joints, with what of a joint it is where that has several positions; with model instances if need be."""
+    names = plant.GetPositionNames(add_model_instance_prefix=False)
+    if len(set(names)) < len(names):
+        names = plant.GetPositionNames(add_model_instance_prefix=True)
+    found = []
+    for name, joint in zip(names, _joints_of_positions(plant)):
+        found.append(name.removesuffix("_q") if joint == 1 else name)
+    return found
+
+
+def _joints_of_positions(plant: MultibodyPlant) -> list[int]:
+    """For each position, how many its joint has."""
+    sizes = np.zeros(plant.num_positions(), dtype=int)
+    for joint in (plant.get_joint(index) for index in plant.GetJointIndices()):
+        sizes[joint.position_start() : joint.position_start() + joint.num_positions()] = joint.num_positions()
+    return sizes.tolist()
+
+
+def _energies(plant: MultibodyPlant, states: Any) -> Any:
+    """Kinetic and potential energy [J], shape [2, num_times]."""
+    context = plant.CreateDefaultContext()
+    energies = []
+    for state in states.T:
+        plant.SetPositionsAndVelocities(context, state)
+        energies.append((plant.CalcKineticEnergy(context), plant.CalcPotentialEnergy(context)))
+    return np.array(energies).T

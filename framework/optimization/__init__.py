@@ -1,0 +1,158 @@
+"""Mathematical programs and their solvers: the names of pydrake.solvers."""
+
+from merganser.framework.optimization.binding import Binding
+from merganser.framework.optimization.branch_and_bound import MixedIntegerBranchAndBound
+from merganser.framework.optimization.choose import (
+    ChooseBestSolver,
+    GetAvailableSolvers,
+    GetProgramType,
+    MakeFirstAvailableSolver,
+    MakeSolver,
+    Solve,
+)
+from merganser.framework.optimization.clarabel_solver import ClarabelSolver, ClarabelSolverDetails
+from merganser.framework.optimization.cone_constraints import (
+    ExponentialConeConstraint,
+    LinearMatrixInequalityConstraint,
+    LorentzConeConstraint,
+    PositiveSemidefiniteConstraint,
+    RotatedLorentzConeConstraint,
+)
+from merganser.framework.optimization.costs import (
+    L1NormCost,
+    L2NormCost,
+    LinearCost,
+    LInfNormCost,
+    PerspectiveQuadraticCost,
+    QuadraticCost,
+)
+from merganser.framework.optimization.equality_solvers import EqualityConstrainedQPSolver, LinearSystemSolver
+from merganser.framework.optimization.evaluators import (
+    AdjustableConstraint,
+    Constraint,
+    Cost,
+    EvaluatorBase,
+    VisualizationCallback,
+)
+from merganser.framework.optimization.function_evaluators import (
+    ExpressionConstraint,
+    ExpressionCost,
+    PyFunctionConstraint,
+    PyFunctionCost,
+)
+from merganser.framework.optimization.highs_solver import HighsSolver, HighsSolverDetails
+from merganser.framework.optimization.interior_point_solver import InteriorPointSolver, InteriorPointSolverDetails
+from merganser.framework.optimization.kinds import (
+    CommonSolverOption,
+    ProgramAttribute,
+    ProgramType,
+    SolutionResult,
+    SolverId,
+    SolverType,
+)
+from merganser.framework.optimization.lemke_solver import MobyLcpSolver, UnrevisedLemkeSolver
+from merganser.framework.optimization.linear_constraints import (
+    BoundingBoxConstraint,
+    LinearConstraint,
+    LinearEqualityConstraint,
+)
+from merganser.framework.optimization.minimum_value_constraints import (
+    MinimumValueLowerBoundConstraint,
+    MinimumValueUpperBoundConstraint,
+)
+from merganser.framework.optimization.other_solvers import (
+    ClpSolver,
+    CsdpSolver,
+    GurobiSolver,
+    IpoptSolver,
+    MosekSolver,
+    NloptSolver,
+    OsqpSolver,
+    ScsSolver,
+    SnoptSolver,
+)
+from merganser.framework.optimization.parallel import SolveInParallel
+from merganser.framework.optimization.program import MathematicalProgram
+from merganser.framework.optimization.quadratic_constraints import LinearComplementarityConstraint, QuadraticConstraint
+from merganser.framework.optimization.result import MathematicalProgramResult
+from merganser.framework.optimization.slsqp_solver import SlsqpSolver, SlsqpSolverDetails
+from merganser.framework.optimization.solver import SolverInterface
+from merganser.framework.optimization.solver_options import SolverOptions
+from merganser.framework.optimization.special_ordered_sets import (
+    AddLogarithmicSos1Constraint,
+    AddLogarithmicSos2Constraint,
+    AddSos2Constraint,
+)
+
+__all__ = [
+    "AddLogarithmicSos1Constraint",
+    "AddLogarithmicSos2Constraint",
+    "AddSos2Constraint",
+    "AdjustableConstraint",
+    "Binding",
+    "BoundingBoxConstraint",
+    "ChooseBestSolver",
+    "ClarabelSolver",
+    "ClarabelSolverDetails",
+    "ClpSolver",
+    "CommonSolverOption",
+    "Constraint",
+    "Cost",
+    "CsdpSolver",
+    "EqualityConstrainedQPSolver",
+    "EvaluatorBase",
+    "ExponentialConeConstraint",
+    "ExpressionConstraint",
+    "ExpressionCost",
+    "GetAvailableSolvers",
+    "GetProgramType",
+    "GurobiSolver",
+    "HighsSolver",
+    "HighsSolverDetails",
+    "InteriorPointSolver",
+    "InteriorPointSolverDetails",
+    "IpoptSolver",
+    "L1NormCost",
+    "L2NormCost",
+    "LInfNormCost",
+    "LinearComplementarityConstraint",
+    "LinearConstraint",
+    "LinearCost",
+    "LinearEqualityConstraint",
+    "LinearMatrixInequalityConstraint",
+    "LinearSystemSolver",
+    "LorentzConeConstraint",
+    "MakeFirstAvailableSolver",
+    "MakeSolver",
+    "MathematicalProgram",
+    "MathematicalProgramResult",
+    "MinimumValueLowerBoundConstraint",
+    "MinimumValueUpperBoundConstraint",
+    "MixedIntegerBranchAndBound",
+    "MobyLcpSolver",
+    "MosekSolver",
+    "NloptSolver",
+    "OsqpSolver",
+    "PerspectiveQuadraticCost",
+    "PositiveSemidefiniteConstraint",
+    "ProgramAttribute",
+    "ProgramType",
+    "PyFunctionConstraint",
+    "PyFunctionCost",
+    "QuadraticConstraint",
+    "QuadraticCost",
+    "RotatedLorentzConeConstraint",
+    "ScsSolver",
+    "SlsqpSolver",
+    "SlsqpSolverDetails",
+    "SnoptSolver",
+    "SolutionResult",
+    "Solve",
+    "SolveInParallel",
+    "SolverId",
+    "SolverInterface",
+    "SolverOptions",
+    "SolverType",
+    "UnrevisedLemkeSolver",
+    "VisualizationCallback",
+]

@@ -1,0 +1,94 @@
+"""Options of solvers."""
+
+from __future__ import annotations
+
+__all__ = ["SolverOptions"]
+
+from typing import Any
+
+from merganser.framework.optimization.kinds import CommonSolverOption, SolverId, SolverType
+
+Value = float | int | str
+_COMMON = "Drake"  # under this name pydrake keeps what every solver understands
+_BY_TYPE = {
+    SolverType.kClp: "Clp",
+    SolverType.kCsdp: "CSDP",
+    SolverType.kEqualityConstrainedQP: "EqConstrainedQP",
+    SolverType.kGurobi: "Gurobi",
+    SolverType.kIpopt: "Ipopt",
+    SolverType.kLinearSystem: "Linear system",
+    SolverType.kMobyLCP: "Moby LCP",
+    SolverType.kMosek: "MOSEK",
+    SolverType.kNlopt: "NLopt",
+    SolverType.kOsqp: "OSQP",
+    SolverType.kScs: "SCS",
+    SolverType.kSnopt: "SNOPT",
+    SolverType.kUnrevisedLemke: "Unrevised Lemke",
+}
+
+
+class SolverOptions:
+    """Options by solver and name: `options` is {solver: {name: value}}."""
+
+    def __init__(self, *, options: dict[str, dict[str, Value]] | None = None) -> None:
+        self.options: dict[str, dict[str, Value]] = {}
+        for solver, values in (options or {}).items():
+            for name, value in values.items():
+                self._set(solver, name, value)
+
+    def _set(self, solver: str, name: str, value: Any) -> None:
+        if not isinstance(value, (int, float, str)):
+            raise TypeError(f"SolverOptions: {solver} {name}: expected int, float or str, got {type(value).__name__}.")
+        self.options.setdefault(solver, {})[name] = value
+
+    def SetOption(self, *args: Any, **kwargs: Any) -> None:
+        """SetOption(solver_id, key, value), or SetOption(common_option, value).
+
+        Raises:
+            TypeError: other arguments.
+        """
+        given = [*args, *(kwargs[name] for name in ("solver_id", "solver_type", "key", "value") if name in kwargs)]
+        match given:
+            case [SolverId() as solver, str() as key, value]:
+                self._set(solver.name(), key, value)
+            case [SolverType() as kind, str() as key, value]:
+                self._set(_BY_TYPE[kind], key, value)
+            case [CommonSolverOption() as option, value]:
+                self._set(_COMMON, option.name, value)
+            case _:
+                raise TypeError(
+                    "SolverOptions.SetOption: expected (SolverId, str, value) or (CommonSolverOption, value), got "
+                    f"({', '.join(type(each).__name__ for each in given)})."
+                )
+
+    def of(self, solver: str) -> dict[str, Value]:
+        """The options of one solver, by their names."""
+        return dict(self.options.get(solver, {}))
+
+    def common(self, option: CommonSolverOption, default: Any = None) -> Any:
+        """The value of an option that every solver understands."""
+        return self.options.get(_COMMON, {}).get(option.name, default)
+
+    def merged(self, others: SolverOptions | None) -> SolverOptions:
+        """These options; where `others` has the same ones, its."""
+        result = SolverOptions(options=self.options)
+        for solver, values in (others.options if others is not None else {}).items():
+            result.options.setdefault(solver, {}).update(values)
+        return result
+
+    def __eq__(self, other: object) -> bool:
+        return self.options == other.options if isinstance(other, SolverOptions) else NotImplemented
+
+    def __copy__(self) -> SolverOptions:
+        return SolverOptions(options=self.options)
+
+    def __deepcopy__(self, memo: Any) -> SolverOptions:
+        return SolverOptions(options=self.options)
+
+    def __repr__(self) -> str:
+        return f"SolverOptions(options={self.options!r})"
+
+
+def type_of(solver: str) -> SolverType | None:
+    """The number of a solver in old programs, or None."""
+    return next((kind for kind, name in _BY_TYPE.items() if name == solver), None)

@@ -1,0 +1,194 @@
+"""Constraints on distances between geometries.
+
+The signed distance d of two bodies with witness points Ca and Cb and the normal n from B to A has the derivatives
+
+    dd/dq = n . (dp_WCa/dq - dp_WCb/dq),   Ca fixed to A and Cb to B                                         (1)
+
+The least of all distances is bounded by one smooth number, see framework/optimization/smooth_maxima.py.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.framework import Context
+from merganser.framework.optimization import Constraint
+from merganser.framework.optimization.smooth_maxima import (
+    Penalty,
+    maximum_from_above,
+    maximum_from_below,
+    smoothed_hinge,
+)
+from merganser.geometry import GeometryId, QueryObject, SignedDistancePair
+from merganser.multibody.inverse_kinematics.posture_functions import PostureFunction
+from merganser.multibody.plant import MultibodyPlant
+
+__all__ = ["DistanceConstraint", "MinimumDistanceLowerBoundConstraint", "MinimumDistanceUpperBoundConstraint"]
+
+Array = NDArray[np.float64]
+
+class _OfDistances(PostureFunction):
+    """What asks a SceneGraph for distances at q."""
+
+    def _set_up(self, plant: MultibodyPlant, plant_context: Context) -> None:
+        self._take(plant, plant_context)
+        name = type(self).__name__
+        if not plant.geometry_source_is_registered():
+            raise RuntimeError(f"{name}: plant '{plant.get_name()}' is not registered with a SceneGraph.")
+        port = plant.get_geometry_query_input_port()
+        if not port.HasValue(plant_context):
+            raise RuntimeError(
+                f"{name}: input port '{port.get_name()}' of plant '{plant.get_name()}' has no value in plant_context. "
+                "Take the Context of the plant from that of the diagram with the SceneGraph."
+            )
+
+    def _query(self) -> QueryObject:
+        query: QueryObject = self._plant.get_geometry_query_input_port().Eval(self._context)
+        return query
+
+    def _distance(self, query: QueryObject, pair: SignedDistancePair) -> tuple[float, Array]:
+        """The distance and its derivatives by q, shape [num_positions]: (1)."""
+        J = np.zeros((3, self._plant.num_positions()))
+        world = self._plant.world_frame()
+        for id, p_GC, sign in ((pair.id_A, pair.p_ACa, 1.0), (pair.id_B, pair.p_BCb, -1.0)):
+            assert id is not None  # it is one of a query
+            body = self._plant.GetBodyFromFrameId(query.inspector().GetFrameId(id))
+            if body is None or body.index() == self._plant.world_body().index():
+                continue
+            p_BC = query.inspector().GetPoseInFrame(id).multiply(p_GC)
+            J += sign * self._plant.CalcJacobianPositionVector(self._context, body.body_frame(), p_BC, world, world)
+        return pair.distance, pair.nhat_BA_W @ J
+
+
+class DistanceConstraint(_OfDistances, Constraint):
+    """The signed distance of two geometries is within bounds [m].
+
+    Args:
+        plant: the plant.
+        geometry_pair: two geometries, of which one at least can move.
+        plant_context: of the plant, in that of a diagram with the SceneGraph; it is moved.
+        distance_lower: the least distance.
+        distance_upper: the greatest.
+
+    Raises:
+        ValueError: distance_lower is above distance_upper.
+        RuntimeError: there is no SceneGraph.
+    """
+
+    def __init__(
+        self,
+        plant: MultibodyPlant,
+        geometry_pair: tuple[GeometryId, GeometryId],
+        plant_context: Context,
+        distance_lower: float,
+        distance_upper: float,
+    ) -> None:
+        self._set_up(plant, plant_context)
+        self._pair = tuple(geometry_pair)
+        if not distance_lower <= distance_upper:
+            raise ValueError(
+                f"DistanceConstraint: distance_lower must not be above distance_upper; got {distance_lower} and "
+                f"{distance_upper}."
+            )
+        Constraint.__init__(self, plant.num_positions(), [distance_lower], [distance_upper])
+
+    def _at(self, x: Array) -> tuple[Array, Array]:
+        query = self._query()
+        distance, J = self._distance(query, query.ComputeSignedDistancePairClosestPoints(*self._pair))
+        return np.array([distance]), J[np.newaxis]
+
+
+class _LeastDistance(_OfDistances, Constraint):
+    """A bound of the least distance of all pairs that may collide, as one number."""
+
+    def _set_up_bound(
+        self,
+        plant: MultibodyPlant,
+        bound: float,
+        plant_context: Context,
+        penalty_function: Penalty | None,
+        influence_distance_offset: float,
+        is_lower: bool,
+    ) -> None:
+        name = type(self).__name__
+        self._set_up(plant, plant_context)
+        if not np.isfinite(bound):
+            raise ValueError(f"{name}: bound must be finite, got {bound}.")
+        if not 0.0 < influence_distance_offset < np.inf:
+            raise ValueError(
+                f"{name}: influence_distance_offset must be positive and finite, got {influence_distance_offset}."
+            )
+        self._bound, self._influence = float(bound), float(bound + influence_distance_offset)
+        self._penalty = penalty_function or smoothed_hinge
+        self._scale = self._penalty(-1.0, False)[0]
+        self._is_lower = is_lower
+        bounds = ([-np.inf], [1.0]) if is_lower else ([1.0], [np.inf])
+        Constraint.__init__(self, plant.num_positions(), *bounds)
+
+    def distance_bound(self) -> float:
+        """The bound [m]."""
+        return self._bound
+
+    def influence_distance(self) -> float:
+        """From which distance on a pair counts [m]."""
+        return self._influence
+
+    def _at(self, x: Array) -> tuple[Array, Array]:
+        query, room = self._query(), self._influence - self._bound
+        penalties, slopes = [], []
+        for pair in query.ComputeSignedDistancePairwiseClosestPoints(self._influence):
+            distance, J = self._distance(query, pair)
+            penalty, slope = self._penalty((distance - self._influence) / room, True)
+            penalties.append(penalty / self._scale)
+            slopes.append(slope / (self._scale * room) * J)
+        if not penalties:
+            return np.zeros(1), np.zeros((1, self._plant.num_positions()))
+        maximum = maximum_from_above if self._is_lower else maximum_from_below
+        value, weights = maximum(np.array(penalties))
+        return np.array([value]), (weights @ np.array(slopes))[np.newaxis]
+
+
+class MinimumDistanceLowerBoundConstraint(_LeastDistance):
+    """No two geometries that may collide are nearer than `bound` [m].
+
+    Args:
+        plant: the plant.
+        bound: the least signed distance that is allowed [m].
+        plant_context: of the plant, in that of a diagram with the SceneGraph; it is moved.
+        penalty_function: takes x and whether the slope is wanted, and returns phi(x) and the slope, in place of that.
+        influence_distance_offset: how much above the bound distances count [m].
+
+    Raises:
+        ValueError: a number is out of range.
+        RuntimeError: there is no SceneGraph.
+    """
+
+    def __init__(
+        self,
+        plant: MultibodyPlant,
+        bound: float,
+        plant_context: Context,
+        penalty_function: Penalty | None = None,
+        influence_distance_offset: float = 0.01,
+    ) -> None:
+        self._set_up_bound(plant, bound, plant_context, penalty_function, influence_distance_offset, True)
+
+
+class MinimumDistanceUpperBoundConstraint(_LeastDistance):
+    """Two geometries that may collide, at least, are as near as `bound` [m]; arguments as of the lower bound's class.
+
+    Raises:
+        ValueError: a number is out of range.
+        RuntimeError: there is no SceneGraph.
+    """
+
+    def __init__(
+        self,
+        plant: MultibodyPlant,
+        bound: float,
+        plant_context: Context,
+        influence_distance_offset: float,
+        penalty_function: Penalty | None = None,
+    ) -> None:
+        self._set_up_bound(plant, bound, plant_context, penalty_function, influence_distance_offset, False)

@@ -1,0 +1,383 @@
+"""Constraints on where points and axes of a plant are: PositionConstraint and its like."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.framework import Context
+from merganser.framework.math import RigidTransform, RotationMatrix
+from merganser.framework.optimization import AdjustableConstraint, Constraint
+from merganser.multibody.inverse_kinematics.posture_functions import PostureFunction, finite_vector, unit_vector
+from merganser.multibody.plant import MultibodyPlant
+from merganser.multibody.tree import Frame, JacobianWrtVariable, ModelInstanceIndex
+
+__all__ = [
+    "AngleBetweenVectorsConstraint",
+    "ComInPolyhedronConstraint",
+    "ComPositionConstraint",
+    "GazeTargetConstraint",
+    "OrientationConstraint",
+    "PointToLineDistanceConstraint",
+    "PointToPointDistanceConstraint",
+    "PolyhedronConstraint",
+    "PositionConstraint",
+    "UnitQuaternionConstraint",
+]
+
+Array: TypeAlias = NDArray[np.float64]
+
+
+def _checked_range(name: str, lower: float, upper: float, least: float, most: float) -> tuple[float, float]:
+    lower, upper = float(lower), float(upper)
+    if not least <= lower <= upper <= most:
+        raise ValueError(f"{name}: bounds must be {least} <= lower <= upper <= {most}, got {lower} and {upper}.")
+    return lower, upper
+
+
+class PositionConstraint(PostureFunction, AdjustableConstraint):
+    """p_AQ_lower <= p_AQ <= p_AQ_upper for a point Q of frame B, seen from frame A [m].
+
+    Takes (plant, frameA, lower, upper, frameB, p_BQ, plant_context), or (plant, frameAbar, X_AbarA, lower, upper,
+    frameB, p_BQ, plant_context) with A fixed to Abar at X_AbarA. The variables are q; with p_BQ None also p_BQ.
+
+    Raises:
+        ValueError: a lower bound is above the upper one, or numbers are not finite.
+        RuntimeError: a frame is not of the plant.
+    """
+
+    def __init__(self, plant: MultibodyPlant, *args: Any, **kwargs: Any) -> None:
+        names = ["frameA", "p_AQ_lower", "p_AQ_upper", "frameB", "p_BQ", "plant_context"]
+        if len(args) + len(kwargs) == 7:
+            names[:1] = ["frameAbar", "X_AbarA"]
+        given = dict(zip(names, args), **kwargs)
+        if given.keys() != set(names):
+            raise TypeError(f"PositionConstraint takes plant and {', '.join(names)}; got {', '.join(given)}.")
+        self._A, self._B = given[names[0]], given["frameB"]
+        self._take(plant, given["plant_context"], self._A, self._B)
+        X_AbarA = given.get("X_AbarA")
+        self._X_AAbar = RigidTransform() if X_AbarA is None else X_AbarA.inverse()
+        self._p_BQ = None if given["p_BQ"] is None else finite_vector("PositionConstraint: p_BQ", given["p_BQ"])
+        Constraint.__init__(self, plant.num_positions() + 3 * (self._p_BQ is None), np.zeros(3), np.zeros(3))
+        self.set_bounds(given["p_AQ_lower"], given["p_AQ_upper"])
+
+    def set_bounds(self, new_lb: Any, new_ub: Any) -> None:
+        """Sets both bounds [m], shape [3] each.
+
+        Raises:
+            ValueError: they have another size, or a lower bound is above the upper one.
+        """
+        if not np.less_equal(np.ravel(new_lb), np.ravel(new_ub)).all():
+            raise ValueError(f"PositionConstraint: lower bounds must not be above the upper ones: {new_lb}, {new_ub}.")
+        super().set_bounds(new_lb, new_ub)
+
+    def _at(self, x: Array) -> tuple[Array, Array]:
+        R = self._X_AAbar.rotation().matrix()
+        p_BQ = self._p_BQ if self._p_BQ is not None else x[-3:]
+        p_AbarQ, J = self._point(self._A, self._B, p_BQ)
+        if self._p_BQ is None:
+            J = np.hstack([J, self._rotation(self._A, self._B)[0]])
+        return self._X_AAbar.multiply(p_AbarQ), R @ J
+
+
+class OrientationConstraint(PostureFunction, Constraint):
+    """The angle between frames A and B is at most theta_bound [rad]: trace(R_AB) >= 1 + 2 cos(theta_bound).
+
+    A is fixed to Abar at R_AbarA, B to Bbar at R_BbarB. The variables are q.
+
+    Raises:
+        ValueError: theta_bound is negative.
+        RuntimeError: a frame is not of the plant.
+    """
+
+    def __init__(
+        self,
+        plant: MultibodyPlant,
+        frameAbar: Frame,
+        R_AbarA: RotationMatrix,
+        frameBbar: Frame,
+        R_BbarB: RotationMatrix,
+        theta_bound: float,
+        plant_context: Context,
+    ) -> None:
+        self._take(plant, plant_context, frameAbar, frameBbar)
+        if not theta_bound >= 0.0:
+            raise ValueError(f"OrientationConstraint: theta_bound must not be negative, got {theta_bound}.")
+        self._frames = frameAbar, R_AbarA, frameBbar, R_BbarB
+        Constraint.__init__(self, plant.num_positions(), [2.0 * math.cos(theta_bound) + 1.0], [3.0])
+
+    def _at(self, x: Array) -> tuple[Array, Array]:
+        trace, J = self._trace(*self._frames)
+        return np.array([trace]), J[np.newaxis]
+
+
+class AngleBetweenVectorsConstraint(PostureFunction, Constraint):
+    """The angle between a vector fixed to frame A and one fixed to frame B is within bounds [rad], by its cosine.
+
+    Raises:
+        ValueError: a vector has no direction, or not 0 <= angle_lower <= angle_upper <= pi.
+        RuntimeError: a frame is not of the plant.
+    """
+
+    def __init__(
+        self,
+        plant: MultibodyPlant,
+        frameA: Frame,
+        a_A: Any,
+        frameB: Frame,
+        b_B: Any,
+        angle_lower: float,
+        angle_upper: float,
+        plant_context: Context,
+    ) -> None:
+        name = type(self).__name__
+        self._take(plant, plant_context, frameA, frameB)
+        self._vectors = frameA, unit_vector(f"{name}: a_A", a_A), frameB, unit_vector(f"{name}: b_B", b_B)
+        lower, upper = _checked_range(name, angle_lower, angle_upper, 0.0, math.pi)
+        Constraint.__init__(self, plant.num_positions(), [math.cos(upper)], [math.cos(lower)])
+
+    def _at(self, x: Array) -> tuple[Array, Array]:
+        cosine, J = self._cosine_between(*self._vectors)
+        return np.array([cosine]), J[np.newaxis]
+
+
+class GazeTargetConstraint(PostureFunction, Constraint):
+    """A point T of frame B is in a cone fixed to frame A, with source S, axis n_A and this half angle [rad].
+
+    Values: p_ST . n and (p_ST . n)^2 - cos(half angle)^2 p_ST . p_ST, both at least 0.
+
+    Raises:
+        ValueError: n_A has no direction, or the half angle is not in [0, pi/2].
+        RuntimeError: a frame is not of the plant.
+    """
+
+    def __init__(
+        self,
+        plant: MultibodyPlant,
+        frameA: Frame,
+        p_AS: Any,
+        n_A: Any,
+        frameB: Frame,
+        p_BT: Any,
+        cone_half_angle: float,
+        plant_context: Context,
+    ) -> None:
+        name = type(self).__name__
+        self._take(plant, plant_context, frameA, frameB)
+        self._A, self._B = frameA, frameB
+        self._p_AS, self._p_BT = finite_vector(f"{name}: p_AS", p_AS), finite_vector(f"{name}: p_BT", p_BT)
+        self._n_A = unit_vector(f"{name}: n_A", n_A)
+        if not 0.0 <= cone_half_angle <= 0.5 * math.pi:
+            raise ValueError(f"{name}: cone_half_angle must be in [0, pi/2], got {cone_half_angle}.")
+        self._square = math.cos(cone_half_angle) ** 2
+        Constraint.__init__(self, plant.num_positions(), np.zeros(2), np.full(2, np.inf))
+
+    def _at(self, x: Array) -> tuple[Array, Array]:
+        p_AT, J = self._point(self._A, self._B, self._p_BT)
+        p_ST, n = p_AT - self._p_AS, self._n_A
+        along = float(p_ST @ n)
+        values = np.array([along, along * along - self._square * (p_ST @ p_ST)])
+        return values, np.array([n, 2.0 * along * n - 2.0 * self._square * p_ST]) @ J
+
+
+class PointToPointDistanceConstraint(PostureFunction, Constraint):
+    """The distance [m] of point P1 of frame 1 and P2 of frame 2 is within bounds; the value is its square.
+
+    Raises:
+        ValueError: not 0 <= distance_lower <= distance_upper.
+        RuntimeError: a frame is not of the plant.
+    """
+
+    def __init__(
+        self,
+        plant: MultibodyPlant,
+        frame1: Frame,
+        p_B1P1: Any,
+        frame2: Frame,
+        p_B2P2: Any,
+        distance_lower: float,
+        distance_upper: float,
+        plant_context: Context,
+    ) -> None:
+        name = type(self).__name__
+        self._take(plant, plant_context, frame1, frame2)
+        self._frames = frame1, frame2
+        self._p_B1P1, self._p_B2P2 = finite_vector(f"{name}: p_B1P1", p_B1P1), finite_vector(f"{name}: p_B2P2", p_B2P2)
+        lower, upper = _checked_range(name, distance_lower, distance_upper, 0.0, math.inf)
+        Constraint.__init__(self, plant.num_positions(), [lower * lower], [upper * upper])
+
+    def _at(self, x: Array) -> tuple[Array, Array]:
+        p_B1P2, J = self._point(*self._frames, self._p_B2P2)
+        arm = p_B1P2 - self._p_B1P1
+        return np.array([arm @ arm]), 2.0 * arm[np.newaxis] @ J
+
+
+class PointToLineDistanceConstraint(PostureFunction, Constraint):
+    """The distance [m] of point P of frame B1 from a line of frame B2 through Q along n is within bounds; the value is
+    its square.
+
+    Raises:
+        ValueError: n_B2 has no direction, or not 0 <= distance_lower <= distance_upper.
+        RuntimeError: a frame is not of the plant.
+    """
+
+    def __init__(
+        self,
+        plant: MultibodyPlant,
+        frame_point: Frame,
+        p_B1P: Any,
+        frame_line: Frame,
+        p_B2Q: Any,
+        n_B2: Any,
+        distance_lower: float,
+        distance_upper: float,
+        plant_context: Context,
+    ) -> None:
+        name = type(self).__name__
+        self._take(plant, plant_context, frame_point, frame_line)
+        self._frames = frame_line, frame_point
+        self._p_B1P, self._p_B2Q = finite_vector(f"{name}: p_B1P", p_B1P), finite_vector(f"{name}: p_B2Q", p_B2Q)
+        self._n_B2 = unit_vector(f"{name}: n_B2", n_B2)
+        lower, upper = _checked_range(name, distance_lower, distance_upper, 0.0, math.inf)
+        Constraint.__init__(self, plant.num_positions(), [lower * lower], [upper * upper])
+
+    def _at(self, x: Array) -> tuple[Array, Array]:
+        p_B2P, J = self._point(*self._frames, self._p_B1P)
+        arm = p_B2P - self._p_B2Q
+        across = arm - (arm @ self._n_B2) * self._n_B2
+        return np.array([across @ across]), 2.0 * across[np.newaxis] @ J
+
+
+class PolyhedronConstraint(PostureFunction, Constraint):
+    """A [p_FP1; p_FP2; ...] <= b for points of frame G, seen from frame F [m].
+
+    Args:
+        plant: the plant.
+        frameF: from which points are seen.
+        frameG: to which they are fixed.
+        p_GP: their positions, shape [3, n].
+        A: shape [m, 3 n].
+        b: shape [m].
+        plant_context: of the plant; it is moved.
+
+    Raises:
+        ValueError: sizes do not fit.
+        RuntimeError: a frame is not of the plant.
+    """
+
+    def __init__(
+        self, plant: MultibodyPlant, frameF: Frame, frameG: Frame, p_GP: Any, A: Any, b: Any, plant_context: Context
+    ) -> None:
+        self._take(plant, plant_context, frameF, frameG)
+        self._frames = frameF, frameG
+        self._p_GP, self._A = np.array(p_GP, dtype=np.float64).reshape(3, -1), np.atleast_2d(np.array(A, float))
+        upper = np.array(b, dtype=np.float64).ravel()
+        if self._A.shape != (upper.size, self._p_GP.size):
+            raise ValueError(
+                f"PolyhedronConstraint: A must have shape {(upper.size, self._p_GP.size)} for {upper.size} numbers in "
+                f"b and {self._p_GP.shape[1]} points, got {self._A.shape}."
+            )
+        Constraint.__init__(self, plant.num_positions(), np.full(upper.size, -np.inf), upper)
+
+    def _at(self, x: Array) -> tuple[Array, Array]:
+        parts = [self._point(*self._frames, p_GPi) for p_GPi in self._p_GP.T]
+        return self._A @ np.concatenate([p for p, _ in parts]), self._A @ np.vstack([J for _, J in parts])
+
+
+class _OfCenterOfMass(PostureFunction):
+    """The centre of mass C of model instances, seen from frame E."""
+
+    _instances: Sequence[ModelInstanceIndex] | None
+    _E: Frame
+
+    def _set_up(
+        self,
+        plant: MultibodyPlant,
+        model_instances: Sequence[ModelInstanceIndex] | None,
+        expressed_frame: Frame,
+        plant_context: Context,
+    ) -> None:
+        self._take(plant, plant_context, expressed_frame)
+        self._E = expressed_frame
+        self._instances = None if model_instances is None else list(model_instances)
+
+    def _center(self) -> tuple[Array, Array]:
+        plant, context, world = self._plant, self._context, self._plant.world_frame()
+        of: Any = () if self._instances is None else (self._instances,)
+        p_WC = plant.CalcCenterOfMassPositionInWorld(context, *of)
+        speeds: Any = JacobianWrtVariable.kQDot, world, world
+        J_W = plant.CalcJacobianCenterOfMassTranslationalVelocity(context, *of, *speeds)
+        p_EC = plant.CalcPointsPositions(context, world, p_WC, self._E).ravel()
+        # In E, the point of the world where C is moves by itself.
+        _, J_E = self._point(self._E, world, p_WC)
+        R_EW = plant.CalcRelativeRotationMatrix(context, self._E, world).matrix()
+        return p_EC, R_EW @ J_W + J_E
+
+
+class ComPositionConstraint(_OfCenterOfMass, Constraint):
+    """p_EC(q) - r = 0 for the centre of mass C of model instances (None: all) [m]; the variables are [q, r].
+
+    Raises:
+        RuntimeError: the frame is not of the plant.
+    """
+
+    def __init__(
+        self,
+        plant: MultibodyPlant,
+        model_instances: Sequence[ModelInstanceIndex] | None,
+        expressed_frame: Frame,
+        plant_context: Context,
+    ) -> None:
+        self._set_up(plant, model_instances, expressed_frame, plant_context)
+        Constraint.__init__(self, plant.num_positions() + 3, np.zeros(3), np.zeros(3))
+
+    def _at(self, x: Array) -> tuple[Array, Array]:
+        p_EC, J = self._center()
+        return p_EC - x[-3:], np.hstack([J, -np.eye(3)])
+
+
+class ComInPolyhedronConstraint(_OfCenterOfMass, Constraint):
+    """lb <= A p_EC <= ub for the centre of mass C of model instances (None: all) [m].
+
+    Raises:
+        ValueError: sizes do not fit.
+        RuntimeError: the frame is not of the plant.
+    """
+
+    def __init__(
+        self,
+        plant: MultibodyPlant,
+        model_instances: Sequence[ModelInstanceIndex] | None,
+        expressed_frame: Frame,
+        A: Any,
+        lb: Any,
+        ub: Any,
+        plant_context: Context,
+    ) -> None:
+        self._set_up(plant, model_instances, expressed_frame, plant_context)
+        self._A = np.atleast_2d(np.array(A, dtype=np.float64))
+        lower, upper = (np.array(bound, dtype=np.float64).ravel() for bound in (lb, ub))
+        if not self._A.shape == (lower.size, 3) == (upper.size, 3):
+            raise ValueError(
+                f"ComInPolyhedronConstraint: A must have the shape [m, 3] and bounds that of [m]; got {self._A.shape}, "
+                f"{lower.shape} and {upper.shape}."
+            )
+        Constraint.__init__(self, plant.num_positions(), lower, upper)
+
+    def _at(self, x: Array) -> tuple[Array, Array]:
+        p_EC, J = self._center()
+        return self._A @ p_EC, self._A @ J
+
+
+class UnitQuaternionConstraint(Constraint):
+    """x . x = 1 for a quaternion x."""
+
+    def __init__(self) -> None:
+        super().__init__(4, [1.0], [1.0])
+
+    def _eval(self, x: Any) -> Any:
+        return [x @ x]

@@ -1,0 +1,125 @@
+"""Functions of the positions of a plant, as costs and constraints of programs have them.
+
+A function takes x, which begins with q, shape [num_positions]. It gives values and derivatives by closed forms, from
+the Jacobians of the plant's kernels:
+
+    dp/dq = J_p(q),   dR/dq_i = [w_i]x R,   w_i column i of the Jacobian of the angular velocity for qdot     (1)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.framework import Context
+from merganser.framework.autodiff.scalar import AutoDiffXd
+from merganser.framework.core.inside import scalar_of
+from merganser.framework.math import RotationMatrix
+from merganser.framework.optimization import EvaluatorBase
+from merganser.multibody.plant import MultibodyPlant
+from merganser.multibody.tree import Frame, JacobianWrtVariable
+
+__all__ = ["PostureFunction", "finite_vector", "unit_vector"]
+
+Array = NDArray[np.float64]
+
+
+class PostureFunction(EvaluatorBase):
+    """A function of q, and perhaps of more variables behind it; a Context of the plant is moved to each q."""
+
+    _plant: MultibodyPlant
+    _context: Context
+
+    def _take(self, plant: MultibodyPlant, plant_context: Context, *frames: Frame) -> None:
+        """Notes the plant and its Context, and refuses frames of another plant."""
+        name = type(self).__name__
+        if not isinstance(plant, MultibodyPlant) or scalar_of(plant) is not float:
+            raise TypeError(f"{name}: plant must be a MultibodyPlant of floats, got {type(plant).__name__}.")
+        if not isinstance(plant_context, Context):
+            raise TypeError(f"{name}: plant_context must be a Context, got {type(plant_context).__name__}.")
+        plant.ValidateContext(plant_context)
+        for frame in frames:
+            if frame.GetParentPlant() is not plant:
+                raise RuntimeError(f"{name}: frame '{frame.name()}' is not of plant '{plant.get_name()}'.")
+        self._plant, self._context = plant, plant_context
+
+    def _at(self, x: Array) -> tuple[Array, Array]:
+        """Values and derivatives where the Context is at q, shapes [num_outputs] and [num_outputs, num_vars]."""
+        raise NotImplementedError
+
+    def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
+        q = x[: self._plant.num_positions()]
+        if not np.array_equal(self._plant.GetPositions(self._context), q):
+            self._plant.SetPositions(self._context, q)
+        return self._at(x)
+
+    def _eval(self, x: Any) -> Any:
+        if x.dtype != object:
+            return self._value_and_jacobian(x)[0]
+        if not all(isinstance(each, (AutoDiffXd, float, int)) for each in x):
+            raise TypeError(f"{type(self).__name__} has no symbolic form: it follows from the kinematics of a plant.")
+        inner = [each if isinstance(each, AutoDiffXd) else AutoDiffXd(float(each)) for each in x]
+        values, jacobian = self._value_and_jacobian(np.array([each.value() for each in inner]))
+        size = max(each.derivatives().size for each in inner)
+        slopes = np.array([each.derivatives() if each.derivatives().size else np.zeros(size) for each in inner])
+        return np.array([AutoDiffXd(value, row @ slopes) for value, row in zip(values, jacobian)], dtype=object)
+
+    def is_thread_safe(self) -> bool:
+        """No: it moves its Context."""
+        return False
+
+    # ------------------------------------------------------------------ kinematics
+
+    def _point(self, frame_A: Frame, frame_B: Frame, p_BQ: Any) -> tuple[Array, Array]:
+        """p_AQ [m] and its derivatives by q, shapes [3] and [3, num_positions]."""
+        p_AQ = self._plant.CalcPointsPositions(self._context, frame_B, p_BQ, frame_A).ravel()
+        return p_AQ, self._plant.CalcJacobianPositionVector(self._context, frame_B, p_BQ, frame_A, frame_A)
+
+    def _rotation(self, frame_A: Frame, frame_B: Frame) -> tuple[Array, Array]:
+        """R_AB and w_AB_A for each rate of q, shapes [3, 3] and [3, num_positions]: (1)."""
+        R_AB = self._plant.CalcRelativeRotationMatrix(self._context, frame_A, frame_B).matrix()
+        by_q = JacobianWrtVariable.kQDot
+        return R_AB, self._plant.CalcJacobianAngularVelocity(self._context, by_q, frame_B, frame_A, frame_A)
+
+    def _cosine_between(self, frame_A: Frame, a_A: Array, frame_B: Frame, b_B: Array) -> tuple[float, Array]:
+        """a . b for unit vectors a of A and b of B, and its derivatives by q, shape [num_positions]."""
+        R_AB, w = self._rotation(frame_A, frame_B)
+        b_A = R_AB @ b_B
+        return float(a_A @ b_A), np.cross(b_A, a_A) @ w
+
+    def _trace(
+        self, frame_Abar: Frame, R_AbarA: RotationMatrix, frame_Bbar: Frame, R_BbarB: RotationMatrix
+    ) -> tuple[float, Array]:
+        """trace(R_AB) = 1 + 2 cos(theta) and its derivatives by q, shape [num_positions]."""
+        R, w = self._rotation(frame_Abar, frame_Bbar)
+        M = R @ R_BbarB.matrix() @ R_AbarA.matrix().T
+        # trace([w]x M) = -w . m with the axial vector m of M.
+        m = np.array([M[2, 1] - M[1, 2], M[0, 2] - M[2, 0], M[1, 0] - M[0, 1]])
+        return float(np.trace(M)), -m @ w
+
+
+def finite_vector(what: str, given: Any, size: int = 3) -> Array:
+    """A vector of finite numbers, shape [size].
+
+    Raises:
+        ValueError: it is none; `what` says where it belongs.
+    """
+    vector = np.array(given, dtype=np.float64).ravel()
+    if vector.size != size or not np.isfinite(vector).all():
+        raise ValueError(f"{what} must be {size} finite numbers, got {given}.")
+    return vector
+
+
+def unit_vector(what: str, given: Any) -> Array:
+    """A vector of three numbers, made one of length 1.
+
+    Raises:
+        ValueError: its length is 0.
+    """
+    vector = finite_vector(what, given)
+    length = float(np.linalg.norm(vector))
+    if length < 1e-12:
+        raise ValueError(f"{what} must have a direction, got {given}.")
+    return vector / length

@@ -1,0 +1,266 @@
+"""Sensors of MJCF files: what each is about, for the system that measures it (multibody/sensors/mjcf_sensors.py)."""
+
+from __future__ import annotations
+
+__all__ = ["add_sensors"]
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from merganser.framework.math import RigidTransform, RotationMatrix
+from merganser.multibody.parsing.description import (
+    BodyReference,
+    ModelDescription,
+    SensorDescription,
+    ShapeDescription,
+)
+from merganser.multibody.parsing.mjcf.bodies import MjcfLink, MjcfModel
+from merganser.multibody.parsing.mjcf.camera import X_EC, is_fixed, read_image
+from merganser.multibody.parsing.mjcf.names import Copies, unique_name
+from merganser.multibody.parsing.mjcf.report import MjcfReport
+from merganser.multibody.parsing.mjcf.tendon import FixedTendon
+from merganser.multibody.parsing.mjcf.tree import MjcfBody, MjcfTree, Placement
+from merganser.multibody.parsing.xml_reader import XmlNode
+
+_Frame = tuple[BodyReference, RigidTransform]
+_OF_SITE = ("accelerometer", "velocimeter", "gyro", "force", "torque", "magnetometer", "touch", "rangefinder")
+_OF_JOINT = ("jointpos", "jointvel", "jointlimitpos", "jointlimitvel", "jointactuatorfrc", "ballquat", "ballangvel")
+_OF_TENDON = ("tendonpos", "tendonvel", "tendonlimitpos", "tendonlimitvel")
+_OF_ACTUATOR = ("actuatorpos", "actuatorvel", "actuatorfrc")
+_OF_FRAME = (
+    "framepos", "framequat", "framexaxis", "frameyaxis", "framezaxis", "framelinvel", "frameangvel", "framelinacc",
+    "frameangacc",
+)  # fmt: skip
+_OF_SUBTREE = ("subtreecom", "subtreelinvel", "subtreeangmom")
+_OBJECTS = ("site", "body", "xbody", "geom", "camera")
+_NAMED = {"xbody": "body"}  # whose name is that of another kind
+_LEFT_OUT = {
+    "tendonactuatorfrc": "actuators act on joints",
+    **dict.fromkeys(("jointlimitfrc", "tendonlimitfrc"), "forces of limits have no output of their own"),
+    **dict.fromkeys(("distance", "normal", "fromto"), "ask the query object of the scene graph"),
+    **dict.fromkeys(("contact", "tactile"), "the plant tells of contacts in its contact results"),
+    **dict.fromkeys(("e_potential", "e_kinetic"), "ask the plant for its energy"),
+    "user": "its numbers come from the program",
+    "plugin": "plugins of MuJoCo are not run",
+}
+
+
+def add_sensors(tree: MjcfTree, model: MjcfModel, description: ModelDescription, report: MjcfReport) -> None:
+    """Adds the sensors of all <sensor> sections, in MuJoCo's order.
+
+    Args:
+        tree: has the sections of all files; names of tendons are known.
+        model: has bodies and joints, with their names.
+        description: has the actuators, and receives the sensors.
+        report: receives what has no counterpart.
+
+    Raises:
+        ParsingError: a name or number is wrong.
+    """
+    taken: set[str] = set()
+    for placement in tree.placements:
+        writer = _SensorWriter(placement, model, description, report, taken)
+        for node in placement.source.section("sensor"):
+            writer.add(node)
+
+
+@dataclass
+class _SensorWriter:
+    """Adds the sensors of one file."""
+
+    placement: Placement
+    model: MjcfModel
+    description: ModelDescription
+    report: MjcfReport
+    taken: set[str] = field(default_factory=set)
+
+    def add(self, node: XmlNode) -> None:
+        """Adds a sensor, once for every replica of what it is about."""
+        kind = node.tag
+        if kind in _LEFT_OUT:
+            self.report.add(node.location, f"<{kind}> in <sensor> is left out: {_LEFT_OUT[kind]}")
+        elif kind == "rangefinder" and ("camera" in node.attributes or node.attributes.get("data", "dist") != "dist"):
+            what = "<rangefinder> of a camera, or with other data than distances, is left out: take a depth image"
+            self.report.add(node.location, what)
+        elif kind in _OF_SITE:
+            self._add_of(node, [("site", node.require_attribute("site"))])
+        elif kind in _OF_FRAME:
+            self._add_of_frames(node)
+        elif kind in _OF_JOINT:
+            self._add_of(node, [("joint", node.require_attribute("joint"))])
+        elif kind in _OF_TENDON:
+            self._add_of(node, [("tendon", node.require_attribute("tendon"))])
+        elif kind in _OF_SUBTREE:
+            self._add_of(node, [("body", node.require_attribute("body"))])
+        elif kind in _OF_ACTUATOR:
+            self._add_of_actuator(node)
+        elif kind == "insidesite":
+            self._add_inside(node)
+        elif kind == "camprojection":
+            self._add_projection(node)
+        elif kind == "clock":
+            self._write(node, (), {})
+        else:
+            self.report.add(node.location, f"<{kind}> is unknown in <sensor>; left out")
+
+    def _add_of(self, node: XmlNode, references: list[tuple[str, str]]) -> None:
+        for copies, things in self.placement.names.combinations(node, references):
+            what, why = self._describe(node, things[0])
+            if why:
+                self.report.add(node.location, f"<{node.tag}> in <sensor> is left out: {why}")
+            else:
+                self._write(node, copies, what)
+
+    def _describe(self, node: XmlNode, thing: Any) -> tuple[dict[str, Any], str]:
+        """What a sensor of one thing is about, or why it is left out."""
+        kind = node.tag
+        if kind in _OF_SITE:
+            return self._of_site(node, *thing)
+        if kind in _OF_SUBTREE:
+            return {"bodies": tuple(map(self.model.reference, self.model.subtree(self.model.link_of[thing])))}, ""
+        if kind in _OF_TENDON:
+            if not isinstance(thing, FixedTendon):
+                return {}, "its tendon is one along a path"
+            joints = tuple((joint.name, c) for joint, c in thing.coefficients.items())
+            return self._within(node, {"joints": joints}, thing.limits)
+        joint = self.model.joint_of[thing[1]]
+        needs_ball = kind in ("ballquat", "ballangvel")
+        may_be_ball = needs_ball or kind in ("jointlimitpos", "jointlimitvel")
+        if not (may_be_ball if joint.type == "ball" else joint.is_scalar and not needs_ball):
+            raise node.error(f"{node.describe()} is of joint '{joint.part.name}', which is {joint.type}.")
+        if kind == "jointactuatorfrc":
+            acting = [each for each in self.description.actuators if each.joint == joint.name]
+            return {"actuators": tuple((each.name, 1.0) for each in acting)}, ""
+        return self._within(node, {"joints": ((joint.name, 1.0),)}, joint.limits)
+
+    def _within(
+        self, node: XmlNode, what: dict[str, Any], limits: tuple[float, float]
+    ) -> tuple[dict[str, Any], str]:
+        """What a sensor of limits is about, with them; what any other is about."""
+        if "limit" not in node.tag:
+            return what, ""
+        return {**what, "limits": limits}, "" if np.isfinite(limits).any() else "what it is about has no limits"
+
+    def _of_site(self, node: XmlNode, body: MjcfBody, site: Any) -> tuple[dict[str, Any], str]:
+        link = self.model.link_of[body]
+        what: dict[str, Any] = {"frames": (self._frame(link, next(X for p, X in link.sites if p is site)),)}
+        if node.tag == "magnetometer":
+            what["constants"] = self.placement.source.options.magnetic
+        if node.tag == "touch":
+            what["shape"] = _shape_of_site(site.node)
+        if node.tag in ("force", "torque") and link.is_world:
+            return {}, "the world is fixed to nothing"
+        return what, ""
+
+    # -- frames ----------------------------------------------------------------------------------------------
+
+    def _add_of_frames(self, node: XmlNode) -> None:
+        references = []
+        for of_type, of_name in (("objtype", "objname"), ("reftype", "refname")):
+            if of_type == "objtype" or node.attributes.get(of_name):
+                kind = node.require_attribute(of_type)
+                node.expect_one_of(kind, _OBJECTS, f"value of attribute '{of_type}' of <{node.tag}>")
+                references.append((kind, node.require_attribute(of_name)))
+        names = [(_NAMED.get(kind, kind), name) for kind, name in references]
+        for copies, things in self.placement.names.combinations(node, names):
+            frames = [self._frame_of(kind, thing) for (kind, _), thing in zip(references, things)]
+            if None in frames:
+                self.report.add(node.location, f"<{node.tag}> in <sensor> is left out: {_NO_FRAME}")
+            else:
+                self._write(node, copies, {"frames": tuple(frames)})
+
+    def _frame_of(self, kind: str, thing: Any) -> _Frame | None:
+        """The frame of a thing in MuJoCo, if it has one here."""
+        if kind in ("body", "xbody"):
+            link = self.model.link_of[thing]
+            if kind == "xbody" or link.is_world:
+                return self._frame(link, RigidTransform())
+            _, axes = link.mass.principal()
+            if np.linalg.det(axes) < 0.0:
+                axes = -axes
+            R = RotationMatrix.ProjectToRotationMatrix(axes)
+            return self._frame(link, RigidTransform(R, link.mass.p_SoScm_S))
+        body, part = thing
+        link = self.model.link_of[body]
+        if kind == "geom":
+            geometry = self.model.geometry_of.get(part)
+            if geometry is None or geometry.description.shape.kind == "Mesh":
+                return None
+            return self._frame(link, geometry.description.X_BG)
+        if kind == "camera" and not is_fixed(part):
+            return None
+        placed = link.sites if kind == "site" else link.cameras
+        return self._frame(link, next(X for p, X in placed if p is part))
+
+    def _frame(self, link: MjcfLink, X_BF: RigidTransform) -> _Frame:
+        return self.model.reference(link), X_BF
+
+    def _add_inside(self, node: XmlNode) -> None:
+        """A sensor of whether something is inside of a site."""
+        kind = node.expect_one_of(node.require_attribute("objtype"), _OBJECTS, "value of attribute 'objtype'")
+        references = [(_NAMED.get(kind, kind), node.require_attribute("objname"))]
+        references.append(("site", node.require_attribute("site")))
+        for copies, (thing, site) in self.placement.names.combinations(node, references):
+            frame, around = self._frame_of(kind, thing), self._frame_of("site", site)
+            if frame is None or around is None:
+                self.report.add(node.location, f"<{node.tag}> in <sensor> is left out: {_NO_FRAME}")
+            else:
+                self._write(node, copies, {"frames": (frame, around), "shape": _shape_of_site(site[1].node)})
+
+    def _add_projection(self, node: XmlNode) -> None:
+        """A sensor of where a site is in the image of a camera."""
+        references = [(kind, node.require_attribute(kind)) for kind in ("site", "camera")]
+        for copies, (site, camera) in self.placement.names.combinations(node, references):
+            seen, eye = self._frame_of("site", site), self._frame_of("camera", camera)
+            if seen is None or eye is None:
+                why = "its camera is not fixed to a body, or is left out"
+                self.report.add(node.location, f"<{node.tag}> in <sensor> is left out: {why}")
+            else:
+                image = read_image(camera[1], self.report)
+                numbers = np.array([*image.focal_lengths(), 0.5 * image.width, 0.5 * image.height])
+                self._write(node, copies, {"frames": (seen, (eye[0], eye[1] @ X_EC)), "constants": numbers})
+
+    # -- actuators, and what all have in common --------------------------------------------------------------
+
+    def _add_of_actuator(self, node: XmlNode) -> None:
+        name = self.placement.names.spot.full(node.require_attribute("actuator"))
+        actuator = next((each for each in self.description.actuators if each.name == name), None)
+        if actuator is None:
+            self.report.add(node.location, f"<{node.tag}> in <sensor> is left out, as its actuator is")
+            return
+        what = {"joints": ((actuator.joint, 1.0),), "actuators": ((actuator.name, actuator.gear_ratio),)}
+        self._write(node, (), what)
+
+    def _write(self, node: XmlNode, copies: Copies, what: dict[str, Any]) -> None:
+        for name in node.attributes:
+            if name in ("nsample", "delay") and node.float_attribute(name, 0.0):
+                self.report.add(node.location, f"<{node.tag}> {name} has no effect: sensors tell what is now")
+        cutoff = node.float_attribute("cutoff", 0.0)
+        wanted = self.placement.names.spot.full(node.attributes.get("name", ""), copies)
+        name = unique_name(wanted or f"{node.tag}{len(self.description.sensors)}", self.taken)
+        self.description.sensors.append(SensorDescription(node.tag, name, node.location, cutoff=cutoff, **what))
+
+
+_NO_FRAME = "it is about a mesh, whose frame is another one here, or about what is left out"
+
+
+def _shape_of_site(node: XmlNode) -> ShapeDescription:
+    """The shape of a site, for contacts in it."""
+    kind = node.attributes.get("type", "sphere")
+    size = [*node.vector_attribute("size", (1, 2, 3), [0.005] * 3), 0.005, 0.005][:3]
+    if "fromto" in node.attributes:
+        ends = node.vector_attribute("fromto", 6)
+        half = 0.5 * float(np.linalg.norm(ends[3:] - ends[:3]))
+        size = [size[0], half, 0.0] if kind in ("capsule", "cylinder") else [size[0], size[0], half]
+    match kind:
+        case "sphere":
+            return ShapeDescription("Sphere", (size[0],))
+        case "box":
+            return ShapeDescription("Box", tuple(2.0 * length for length in size))
+        case "ellipsoid":
+            return ShapeDescription("Ellipsoid", tuple(size))
+        case "capsule" | "cylinder":
+            return ShapeDescription(kind.capitalize(), (size[0], 2.0 * size[1]))
+    raise node.error(f"{node.describe()} has the type '{kind}', in which no contacts can be counted.")

@@ -1,0 +1,452 @@
+"""Contact, joint limits, constraints and PD controllers of plants of AutoDiffXd.
+
+A step is solved with the values of all numbers, as in a plant of floats; derivatives follow from the implicit function
+theorem (contact/derivatives.py). Poses come with their derivatives through the wired ports, contact points with theirs
+from geometry/proximity/manifold_derivatives.py. Forces of continuous plants are functions, and run over lanes as all
+else does (scalar_workspaces.py).
+
+    values of q, v, v*, poses --contact/step.py: hold--> v+                       on floats
+    lanes of the same --problem_lanes--> A, J, laws --impulse_lanes at v+--> dr     over lanes
+    H dv+ = -dr
+    v+ + i dv+ --impulse_lanes, result_lanes--> next state, forces                 over lanes
+
+Properties of materials live in the SceneGraph and are floats there: there are no derivatives by them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.geometry.hydroelastic.derivatives import differentiate_surfaces
+from merganser.geometry.proximity.manifold_derivatives import contact_lanes_dtype, differentiate_manifolds
+from merganser.multibody.contact.contact_pairs import make_contact_pairs
+from merganser.multibody.contact.derivatives import (
+    constraint_lanes_dtype,
+    contact_pair_lanes_dtype,
+    dense_hessian,
+    dense_jacobian,
+    drive_lanes_dtype,
+    impulse_lanes,
+    problem_lanes,
+    result_lanes,
+    row_lanes_dtype,
+)
+from merganser.multibody.contact.hydroelastic_pairs import make_hydroelastic_pairs
+from merganser.multibody.contact.impending import margin_of_step
+from merganser.multibody.contact.layout import CONTACT, LAGGED, TAMSI
+from merganser.multibody.contact.penalty import penalty_forces
+from merganser.multibody.contact.plant_layout import NUM_FORCE_VALUES
+from merganser.multibody.contact.regularization import LAW_SIZE
+from merganser.multibody.contact.step import constrain, count_limits, drop_distant, find_contact_pairs
+from merganser.multibody.contact.step_records import SOLVED, StepResults
+from merganser.multibody.contact.work_arrays import HESSIAN_SIZE, integer_workspace_size
+from merganser.multibody.kernels import generalized_forces, layout
+from merganser.multibody.kernels.constraints import constraint_value_dtype
+from merganser.multibody.kernels.drives import ERROR, FEEDFORWARD, VELOCITY_TARGET
+from merganser.multibody.plant.scalars.derivative_lanes import STEP, LaneRecords, merge_lanes, split_lanes
+from merganser.multibody.plant.scalars.float_model import FloatModel
+from merganser.multibody.plant.scalars.gradient_code import may_use_compiled
+from merganser.multibody.plant.step.contact_arrays import (
+    ContactModelArrays,
+    ContactSample,
+    Touching,
+    sample_of_contacts,
+    touching_of,
+)
+from merganser.multibody.plant.step.step_buffers import StepBuffers
+
+if TYPE_CHECKING:
+    from merganser.framework import Context
+
+__all__ = ["ContactGradients"]
+
+Array = NDArray[Any]
+_Faces = tuple[Array, Array] | None  # corners and numbers in lanes
+
+_BALANCED = 1e-6  # residual of a velocity with which it has been solved by a law [N s]
+_MOST_STEPS = 4  # of Newton's method beyond the solver's tolerance
+_EXACT = 1e-13  # change of the velocities, relative, that is rounding
+
+
+class _Values:
+    """The values of an AutoDiffWorkspace, in the place of a workspace of floats (workspace.py)."""
+
+    def __init__(self, w: Any) -> None:
+        topology, num_v = w.topology, len(w.v)
+        self.model = FloatModel(topology, w.lanes_of(w.parameters).lanes[0])
+        self.topology, self.parameters = topology, self.model.parameters
+        self.x, self.gravity, self.constants = np.zeros(len(w.x)), np.zeros(3), np.zeros(0, layout.constant_dtype())
+        self.q, self.v = self.x[: len(w.q)], self.x[len(w.q) :]
+        self.position, self.velocity, self.scratch = (
+            np.zeros(len(topology), dtype())
+            for dtype in (layout.position_dtype, layout.velocity_dtype, layout.scratch_dtype)
+        )
+        self.tau, self.zeros_v, self.nothing = np.zeros(num_v), np.zeros(num_v), np.zeros(0)
+        self.F_applied, self.zeros_F = np.zeros((len(topology), 6)), np.zeros((len(topology), 6))
+        self.dtype, self.scalar, self.is_float, self.is_numeric = np.dtype(np.float64), float, True, True
+        self.codes: dict[Any, Any] = {}
+
+    def update(self, w: Any) -> None:
+        """Takes over the values of the state, the parameters and the poses as they are now."""
+        self.x[:] = w.lanes_of(w.x).lanes[0].real
+        self.gravity[:] = w.lanes_of(w.gravity).lanes[0].real
+        for given, kept in ((w.lanes_of(w.parameters), self.parameters), (w.lanes_of(w.position), self.position)):
+            for name in kept.dtype.names or ():
+                kept[name] = given.lanes[0][name].real
+
+    def make_records(self, size: int, dtype_of: Any) -> Array:
+        """New records, all zero."""
+        return np.zeros(size, dtype_of())
+
+    def call(self, kernel: Any, *arguments: Any) -> Any:
+        """Calls a kernel as Workspace.call() does."""
+        return self.model.call(kernel, *arguments)
+
+
+class _Lanes(NamedTuple):
+    """What problem_lanes() writes: records and numbers in lanes, see there."""
+
+    is_locked: LaneRecords
+    counts: LaneRecords
+    matrix: LaneRecords
+    free_matrix: LaneRecords
+    constraints: LaneRecords
+    rows: LaneRecords
+    jacobian: LaneRecords
+    free_jacobian: LaneRecords
+    law: LaneRecords
+    values: LaneRecords
+
+
+class ContactGradients:
+    """What holds a plant of AutoDiffXd together, in one Context.
+
+    Args:
+        dynamics: of a plant of AutoDiffXd.
+        context: of it.
+        w: workspace of the Context.
+
+    Attributes:
+        buffers: arrays of a step on floats.
+    """
+
+    def __init__(self, dynamics: Any, context: Context, w: Any) -> None:
+        self._dynamics, self._w, self._arrays = dynamics, w, dynamics.model.contact
+        self._values, self._time_step = _Values(w), dynamics.model.time_step
+        self.buffers = StepBuffers(dynamics, context, self._values)  # type: ignore[arg-type]
+
+    # ------------------------------------------------------------------ the discrete step
+
+    def constrain(self, context: Context, result: Array) -> bool:
+        """Makes of the next state without contact, limits and constraints the one with them.
+
+        Args:
+            context: of the plant.
+            result: the former, and receives the latter.
+
+        Returns:
+            Whether there was any constraint; if not, nothing has changed.
+
+        Raises:
+            RuntimeError: no solution was found, or something that touches has no derivatives.
+        """
+        w = self._w
+        self._values.update(w)
+        v_star = w.lanes_of(result[len(w.q) :].copy())
+        x_star = np.concatenate([self._values.q, v_star.lanes[0].real])
+        drive_lanes, h = self._drives_in_lanes(), self._time_step
+
+        def run(buffers: StepBuffers, out: StepResults) -> int:
+            if drive_lanes.lanes.shape[1]:
+                buffers.work.drive_values[:] = split_lanes(w.step_buffers.work.drive_values).lanes[0].real
+            num_pairs = self._find_pairs(context, buffers, out)
+            out.found[SOLVED], out.x_next[:] = 0, x_star
+            num_pairs = drop_distant(buffers.model, buffers.state, h, out, num_pairs)
+            has_rows = len(buffers.model.contact.constraint_rows) + len(self._arrays.frictions) > 0
+            if num_pairs > 0 or has_rows or count_limits(buffers.model, buffers.state, h, out) > 0:
+                status: int = constrain(buffers.model, buffers.state, h, buffers.work, out, num_pairs)
+                return status
+            return min(num_pairs, 0)
+
+        _, out, settings = self._dynamics.run_with_capacity(context, self.buffers, w.step_buffers.controllers, run)
+        if not out.found[SOLVED]:
+            return False
+        touching, pairs, faces = self._touching(context, out)
+        self._follow(out, settings, self._with_faces(touching, faces, pairs), pairs, drive_lanes, v_star, result)
+        return True
+
+    def _drives_in_lanes(self) -> LaneRecords:
+        """The PD controllers with what they are to do, as records in lanes."""
+        buffers = self._w.step_buffers
+        controllers = buffers.controllers
+        if not len(controllers.inputs):
+            return LaneRecords(np.zeros((1, 0), drive_lanes_dtype), 0)
+        split = split_lanes(buffers.work.drive_values)
+        records = np.zeros(split.lanes.shape[:2], drive_lanes_dtype)
+        records["v"] = controllers.velocities
+        records["p"], records["d"], records["limit"] = controllers.p, controllers.d, controllers.limits
+        records["error"], records["v_desired"] = -split.lanes[..., ERROR], split.lanes[..., VELOCITY_TARGET]
+        records["feedforward"] = split.lanes[..., FEEDFORWARD]
+        return LaneRecords(records, split.num_derivatives)
+
+    def _follow(
+        self, out: StepResults, settings: Any, touching: Touching, pairs: LaneRecords | None, drives: LaneRecords,
+        v_star: Any, result: Array,
+    ) -> None:  # fmt: skip
+        """Writes the next state and the sample of the step, with derivatives, from the velocities on floats."""
+        w, arrays, choices = self._w, self._arrays, self._dynamics.settings.choices
+        num_constraints, num_rows = out.problem.counts.tolist()[:2]
+        num_v, trees, rows = len(w.v), arrays.trees, self.buffers.model.contact.constraint_rows
+        pairs = _no_pairs() if pairs is None else pairs
+        most = _most(arrays, len(touching.contact_pairs), len(rows), drives.lanes.shape[1])
+        p = _problem_buffers(arrays, num_v, most, len(rows))
+        work = np.zeros(integer_workspace_size(num_v, len(trees), num_constraints, 0), np.int64)
+        star = LaneRecords(v_star.lanes, v_star.num_derivatives)
+        status = w.call(
+            problem_lanes, arrays.plant_trees, settings, self._time_step, choices.near_rigid_threshold, arrays.limits,
+            arrays.frictions, rows, out.problem.counts[:2], w.parameters, pairs, drives, w.q, w.v, star, w.position,
+            w.scratch, LaneRecords(work[np.newaxis], 0), *(_numbers(most[1]) for _ in range(2)), _numbers(num_v), *p,
+        )  # fmt: skip
+        assert status == 0, "Constraints are decided by values, which are the same."
+        size = num_constraints, num_rows
+        is_tamsi = self._laws(settings, out, p, star, size, out.v_next)
+        impulses, hessian, residual = self._impulses(settings, p, star, size, is_tamsi, out.v_next)
+        v_next = LaneRecords(out.v_next[np.newaxis].astype(np.complex128), 0)
+        if residual.num_derivatives:
+            H = self._matrix_of(p, size, hessian, is_tamsi)
+            # The solver ends within a tolerance; derivatives are those of the solution itself, some steps further.
+            v = out.v_next
+            for _ in range(_MOST_STEPS):
+                rest = np.linalg.solve(H, residual.lanes[0].real)
+                if np.abs(rest).max() <= _EXACT * np.abs(v).max():
+                    break
+                v = v - rest
+                _, hessian, residual = self._impulses(settings, p, star, size, is_tamsi, v)
+                H = self._matrix_of(p, size, hessian, is_tamsi)
+            dv = -np.linalg.solve(H, residual.lanes.imag.T / STEP).T
+            v_next = LaneRecords(np.ascontiguousarray(out.v_next + 1j * STEP * dv), residual.num_derivatives)
+            impulses, _, _ = self._impulses(settings, p, star, size, is_tamsi, v_next)
+        num_contacts = len(touching.contact_pairs)
+        tau, tau_joints = np.empty(num_v, object), np.empty(num_v, object)
+        forces, F_Bo_W = np.empty((num_contacts, NUM_FORCE_VALUES), object), np.empty_like(w.zeros_F)
+        step, row_forces = w.step_buffers, np.empty((len(rows), 6), object)
+        w.call(
+            result_lanes, arrays.plant_trees, rows, self._time_step, w.q, v_next, step.F_applied, w.position, pairs,
+            p.constraints, p.rows, p.jacobian, p.counts, p.values, impulses, result, F_Bo_W, tau, tau_joints, forces,
+            row_forces,
+        )  # fmt: skip
+        step.sample = sample_of_contacts(
+            self.buffers, touching, forces, tau, tau_joints, row_forces, out.statistics.item()
+        )
+        step.F_Bo_W = F_Bo_W
+        num_drives = drives.lanes.shape[1]
+        if num_drives:
+            of_drives = LaneRecords(impulses.lanes[:, num_rows - num_drives : num_rows], impulses.num_derivatives)
+            step.actuation()[step.controllers.inputs] = of_drives.merged() / self._time_step
+
+    def _impulses(
+        self, settings: Any, p: _Lanes, star: LaneRecords, size: tuple[int, int], is_tamsi: Array, v_next: Any
+    ) -> tuple[LaneRecords, LaneRecords, LaneRecords]:
+        """Impulses, slopes and residual at velocities, of so many constraints and rows."""
+        trees, num_v = self._arrays.trees, len(self._w.v)
+        law = int(settings["approximation"])
+        most = p.rows.lanes.shape[1]
+        results = _numbers(most), _numbers(HESSIAN_SIZE * most), _numbers(num_v)
+        self._w.call(
+            impulse_lanes, settings, trees, np.arange(len(trees)), *size, np.flatnonzero(~is_tamsi),
+            LAGGED if law == TAMSI else law, np.flatnonzero(is_tamsi), v_next, star, p.matrix, p.constraints, p.rows,
+            p.jacobian, p.free_matrix, p.free_jacobian, p.law, _numbers(num_v), _numbers(most), *results,
+        )  # fmt: skip
+        return results
+
+    def _laws(
+        self, settings: Any, out: StepResults, p: _Lanes, star: LaneRecords, size: tuple[int, int], v_next: Array
+    ) -> Array:
+        """Of each constraint, whether it follows the law of TAMSI: not on islands that were solved by LAGGED."""
+        is_tamsi = np.full(size[0], settings["approximation"] == TAMSI)
+        if not is_tamsi.any() or not out.statistics["num_fallbacks"]:
+            return is_tamsi
+        residuals = [
+            self._impulses(settings, p, star, size, choice, v_next)[2].lanes[0].real
+            for choice in (is_tamsi, ~is_tamsi)
+        ]
+        is_worse = np.abs(residuals[0]) > np.abs(residuals[1])
+        of_velocity, trees = self._arrays.tree_of_velocity, p.constraints.lanes[0][: size[0]]
+        worse: set[int] = set(of_velocity[is_worse & (np.abs(residuals[0]) > _BALANCED)].tolist())
+        connected = [{int(c["tree_0"]), int(c["tree_1"])} - {-1} for c in trees]
+        while any(group & worse and not group <= worse for group in connected):  # islands fall back as one
+            for group in connected:
+                if group & worse:
+                    worse |= group
+        return np.array([not group & worse for group in connected])
+
+    def _matrix_of(self, p: _Lanes, size: tuple[int, int], hessian: LaneRecords, is_tamsi: Array) -> Array:
+        """H of the implicit function theorem."""
+        trees, num_v = self._arrays.trees, len(self._w.v)
+        constraints = p.constraints.lanes[0][: size[0]]
+        J, free_J = (
+            dense_jacobian(trees, constraints, numbers.lanes[0].real, size[1], num_v)
+            for numbers in (p.jacobian, p.free_jacobian)
+        )
+        ignores_slip = is_tamsi & (constraints["kind"] == CONTACT)
+        G = hessian.lanes[0].real
+        return dense_hessian(trees, constraints, p.free_matrix.lanes[0].real, J, free_J, G, ignores_slip)
+
+    # ------------------------------------------------------------------ geometry
+
+    def _find_pairs(self, context: Context, buffers: StepBuffers, out: StepResults) -> int:
+        """Finds what touches, on floats: how many contact pairs there are, negative if there is no answer."""
+        contact_geometry = self._dynamics.contact_geometry
+        if not contact_geometry.may_touch:
+            return 0
+        geometry, query = buffers.model.contact.geometry, contact_geometry.query_object(context)
+        if not geometry.is_moved_by_plant:
+            geometry.X_WG[:] = query.proximity_queries().poses(query.world_poses())[0]
+        out.position[:] = self._values.position
+        count = find_contact_pairs(buffers.model, self._time_step, out)
+        contact_geometry.check_contacts(context, buffers, out)
+        return count
+
+    def _touching(self, context: Context, out: StepResults) -> tuple[Touching, LaneRecords | None, _Faces]:
+        """What a step has found to touch, its contact pairs in lanes, and the faces of surfaces; None for nothing."""
+        geometry = self._dynamics.contact_geometry
+        touching, query = touching_of(out), geometry.query_object(context) if geometry.may_touch else None
+        count = len(touching.contact_pairs)
+        if query is None or not count:
+            return touching, None, None
+        X_WG, dX_WG = query.proximity_queries().poses(query.world_poses())
+        num_derivatives = 0 if dX_WG is None else dX_WG.shape[-1]
+        dX_WG = dX_WG if num_derivatives else None
+        X = X_WG[np.newaxis].astype(np.complex128)
+        if dX_WG is not None:
+            X = X_WG + 1j * STEP * np.moveaxis(dX_WG, -1, 0)
+        poses = LaneRecords(np.ascontiguousarray(X), num_derivatives)
+        model = self.buffers.materials, self._arrays.tree_of_mobod
+        contacts = self._follow_contacts(context, query, X_WG, dX_WG, touching.candidates, touching.contacts.copy())
+        of_points = LaneRecords(np.zeros((1, len(touching.contacts)), contact_pair_lanes_dtype), 0)
+        given = poses, touching.candidates, LaneRecords(contacts, num_derivatives)
+        self._w.call(make_contact_pairs, *model, *given, of_points)
+        num_points = int(np.searchsorted(touching.contact_pairs["is_face"], 1))
+        made, places = np.unique(of_points.lanes[0]["source"], return_index=True)
+        kept = places[np.searchsorted(made, touching.contact_pairs["source"][:num_points])]
+        pairs, faces = of_points.lanes[:, kept], None
+        if len(touching.faces):
+            faces = self._follow_faces(X_WG, dX_WG, touching)
+            corners, numbers = (LaneRecords(lanes, num_derivatives) for lanes in faces)
+            of_faces = LaneRecords(np.zeros((1, count - num_points), contact_pair_lanes_dtype), 0)
+            points = self.buffers.model.contact.geometry.points
+            found = touching.surface_pairs, corners, numbers, touching.owners
+            self._w.call(make_hydroelastic_pairs, *model, points, poses, *found, 0, of_faces)
+            pairs = np.concatenate([pairs, of_faces.lanes], axis=1)
+        return touching, LaneRecords(np.ascontiguousarray(pairs), num_derivatives), faces
+
+    def _follow_faces(self, X_WG: Array, dX_WG: Array | None, touching: Touching) -> tuple[Array, Array]:
+        """Corners and numbers of the faces of contact surfaces in lanes."""
+        faces = touching.corners, touching.faces, touching.owners
+        if dX_WG is None:
+            return faces[0][np.newaxis].astype(np.complex128), faces[1][np.newaxis].astype(np.complex128)
+        arrays = self.buffers.hydroelastic
+        assert arrays is not None
+        return differentiate_surfaces(arrays, X_WG, dX_WG, touching.surface_pairs, faces, STEP, _may_compile)
+
+    def _with_faces(self, touching: Touching, faces: _Faces, pairs: LaneRecords | None) -> Touching:
+        """The same with derivatives of faces, for the sample."""
+        if faces is None or pairs is None:
+            return touching
+        corners, numbers = (merge_lanes(lanes, pairs.num_derivatives) for lanes in faces)
+        return touching._replace(corners=corners, faces=numbers)
+
+    def _follow_contacts(
+        self, context: Context, query: Any, X_WG: Array, dX_WG: Array | None, candidates: Array, contacts: Array
+    ) -> Array:
+        """Contacts in lanes, as records of contact_lanes_dtype."""
+        if dX_WG is None:
+            lanes = np.zeros((1, len(contacts)), contact_lanes_dtype)
+            for name in contacts.dtype.names or ():
+                lanes[name] = contacts[name]
+            return lanes
+        queries, margin = query.proximity_queries(), margin_of_step(self._values.gravity, self._time_step)
+        try:
+            return differentiate_manifolds(
+                queries.engine, X_WG, dX_WG, candidates, contacts, STEP, _may_compile, margin
+            )
+        except LookupError as error:
+            ids = queries.layout.geometry_ids
+            first, second = (query.inspector().GetName(ids[row]) for row in candidates[error.args[0]].tolist())
+            raise RuntimeError(
+                f"Plant '{self._dynamics.model.path()}' has no derivatives at time "
+                f"{float(context.store.flat[0].real)} s: the contact normal of geometries '{first}' and '{second}' "
+                "jumps there. Move them a little, or take finite differences of a plant of floats."
+            ) from None
+
+    # ------------------------------------------------------------------ continuous time
+
+    def find_penalty_forces(self, context: Context) -> tuple[ContactSample | None, Array]:
+        """What touches in continuous time, and the forces on the bodies, shape [num_mobods, 6]."""
+        dynamics, w, buffers = self._dynamics, self._w, self.buffers
+        dynamics.kinematics.eval_velocity(context)
+        self._values.update(w)
+
+        def run(buffers: StepBuffers, out: StepResults) -> int:
+            return min(self._find_pairs(context, buffers, out), 0)
+
+        _, out, _ = dynamics.run_with_capacity(context, buffers, w.step_buffers.controllers, run)
+        touching, pairs, faces = self._touching(context, out)
+        F_Bo_W: Array = w.zeros_F.copy()
+        if pairs is None:
+            return None, F_Bo_W
+        forces, tau = np.empty((len(touching.contact_pairs), NUM_FORCE_VALUES), object), w.zeros_v.copy()
+        tolerance = dynamics.settings.choices.stiction_tolerance
+        w.call(penalty_forces, tolerance, w.position, w.velocity, pairs, F_Bo_W, forces)
+        w.call(generalized_forces, w.topology, w.position, F_Bo_W, np.empty_like(w.zeros_F), tau)
+        found = self._with_faces(touching, faces, pairs)
+        return sample_of_contacts(buffers, found, forces, tau, w.zeros_v.copy()), F_Bo_W
+
+
+def _values_of(records: Array, dtype: Any) -> Array:
+    """The real parts of records of complex numbers."""
+    values = np.zeros(records.shape, dtype)
+    for name in dtype.names:
+        values[name] = records[name].real
+    return values
+
+
+def _most(arrays: ContactModelArrays, num_pairs: int, num_own_rows: int, num_drives: int) -> tuple[int, int, int]:
+    """The most constraints, rows and numbers of the Jacobian that there may be."""
+    num_others = 2 * len(arrays.limits) + len(arrays.frictions) + num_own_rows + num_drives
+    rows = 3 * num_pairs + num_others
+    return num_pairs + num_others, rows, 2 * rows * arrays.most_velocities
+
+
+def _problem_buffers(
+    arrays: ContactModelArrays, num_v: int, most: tuple[int, int, int], num_own_rows: int
+) -> _Lanes:
+    constraints, rows, jacobian = most
+    return _Lanes(
+        is_locked=LaneRecords(np.zeros((1, num_v), np.int64), 0),
+        counts=LaneRecords(np.zeros((1, 5), np.int64), 0),
+        matrix=_numbers(arrays.matrix_size),
+        free_matrix=_numbers(arrays.matrix_size),
+        constraints=LaneRecords(np.zeros((1, constraints), constraint_lanes_dtype), 0),
+        rows=LaneRecords(np.zeros((1, rows), row_lanes_dtype), 0),
+        jacobian=_numbers(jacobian),
+        free_jacobian=_numbers(jacobian),
+        law=_numbers(LAW_SIZE * rows),
+        values=LaneRecords(np.zeros((1, num_own_rows), constraint_value_dtype(np.complex128)), 0),
+    )
+
+
+def _numbers(size: int) -> LaneRecords:
+    """Buffers for numbers in lanes."""
+    return LaneRecords(np.zeros((1, size), np.complex128), 0)
+
+
+def _no_pairs() -> LaneRecords:
+    return LaneRecords(np.zeros((1, 0), contact_pair_lanes_dtype), 0)
+
+
+def _may_compile(kernel: Any, *arguments: Any) -> bool:
+    return may_use_compiled(kernel, len(arguments[2]), *arguments)

@@ -1,0 +1,144 @@
+"""What the actuators of a plant make of their inputs: effort limits and PD controllers.
+
+    u = max(-e, min(e, -Kp (q - qd) - Kd (v - vd) + u_ff))
+
+In a continuous plant, and for actuators without controller, this is a function of state and inputs. In a discrete
+plant, q and v are those at the end of the step, which is solved together with the motion (../../kernels/drives.py). The
+equations stand in ../../kernels/actuation.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.multibody.kernels import drives as kernel_drives
+from merganser.multibody.tree import JointActuator, MultibodyTree
+
+__all__ = ["ActuatorTable", "Controllers", "Drives"]
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Controllers:
+    """PD controllers at work, as arrays in the order of u, shape [num_controllers].
+
+    Attributes:
+        inputs: which inputs have them.
+        limits: effort limits.
+        p, d: gains.
+        mobods, positions, velocities: what each of them drives.
+    """
+
+    inputs: Array
+    limits: Array
+    p: Array
+    d: Array
+    mobods: Array
+    positions: Array
+    velocities: Array
+
+
+@dataclass(frozen=True)
+class ActuatorTable:
+    """What the model says about its actuators, as arrays in the order of u.
+
+    Attributes:
+        limits: effort limits e, shape [num_inputs].
+        has_limits: whether any of them is finite.
+        controlled: for each model instance with PD controllers, which inputs its actuators have, with or without one.
+        controllers: all PD controllers.
+    """
+
+    limits: Array
+    has_limits: bool
+    controlled: dict[int, Array]
+    controllers: Controllers
+    _disarmed: dict[tuple[int, ...], ActuatorTable] = field(default_factory=dict, repr=False, compare=False)
+    _moving: dict[bytes, Controllers] = field(default_factory=dict, repr=False, compare=False)
+
+    @staticmethod
+    def of(tree: MultibodyTree) -> ActuatorTable:
+        """Looks at the actuators of a finalized tree."""
+        actuators: Sequence[JointActuator] = list(tree.actuators)
+        limits = np.array([a.effort_limit() for a in actuators])
+        has_controller = np.array([a.has_controller() for a in actuators], dtype=bool)
+        inputs = tree.coordinates.inputs
+        return ActuatorTable(
+            limits=limits,
+            has_limits=bool(np.isfinite(limits).any()),
+            controlled={i: of_instance for i, of_instance in enumerate(inputs) if has_controller[of_instance].any()},
+            controllers=_controllers_of(tree, has_controller),
+        )
+
+    def without_controllers_of(self, instances: tuple[int, ...], tree: MultibodyTree) -> ActuatorTable:
+        """The table with the PD controllers of some model instances disarmed; the same object every time."""
+        if instances not in self._disarmed:
+            is_armed = np.zeros(len(self.limits), dtype=bool)
+            is_armed[self.controllers.inputs] = True
+            for instance in instances:
+                is_armed[self.controlled[instance]] = False
+            controlled = {i: inputs for i, inputs in self.controlled.items() if i not in instances}
+            changes: dict[str, Any] = {"controlled": controlled, "controllers": _controllers_of(tree, is_armed)}
+            self._disarmed[instances] = replace(self, **changes, _disarmed={}, _moving={})
+        return self._disarmed[instances]
+
+    def controllers_of_moving_joints(self, tree: MultibodyTree, is_locked: Array) -> Controllers:
+        """The PD controllers but those on joints that are locked, which is told for each of them."""
+        if not is_locked.any():
+            return self.controllers
+        key = is_locked.tobytes()
+        if key not in self._moving:
+            is_at_work = np.zeros(len(self.limits), dtype=bool)
+            is_at_work[self.controllers.inputs[~is_locked]] = True
+            self._moving[key] = _controllers_of(tree, is_at_work)
+        return self._moving[key]
+
+
+def _controllers_of(tree: MultibodyTree, is_wanted: Array) -> Controllers:
+    inputs = np.flatnonzero(is_wanted)
+    actuators: Sequence[JointActuator] = list(tree.actuators)
+    wanted = [actuators[i] for i in inputs.tolist()]
+    joints = [a.joint() for a in wanted]
+    return Controllers(
+        inputs=inputs,
+        limits=np.array([a.effort_limit() for a in wanted], dtype=np.float64),
+        p=np.array([a._gains.p for a in wanted], dtype=np.float64),
+        d=np.array([a._gains.d for a in wanted], dtype=np.float64),
+        mobods=np.array([tree.mobod_of_joint[joint.index()] for joint in joints], dtype=np.int64),
+        positions=np.array([joint.position_start() for joint in joints], dtype=np.int64),
+        velocities=np.array([joint.velocity_start() for joint in joints], dtype=np.int64),
+    )
+
+
+class Drives:
+    """PD controllers in the discrete steps of one Context, as kernels.controlled_step() takes them.
+
+    Args:
+        controllers: of the model.
+        dtype: scalar type of the Context.
+        time_step: h [s].
+
+    Attributes:
+        controllers: as given.
+        numbers, values, work: the arguments between the forces and
+        effort: which the step writes, shape [num_controllers].
+    """
+
+    __slots__ = ("controllers", "effort", "numbers", "values", "work")
+
+    def __init__(self, controllers: Controllers, dtype: Any, time_step: float) -> None:
+        size = len(controllers.inputs)
+        self.controllers = controllers
+        self.numbers = np.zeros((size, kernel_drives.NUM_DRIVE_NUMBERS), np.int64)
+        self.numbers[:, kernel_drives.DOF] = controllers.velocities
+        self.values = np.zeros((size, kernel_drives.NUM_DRIVE_VALUES), dtype)
+        self.values[:, kernel_drives.GAIN] = time_step * controllers.p + controllers.d
+        self.values[:, kernel_drives.LIMIT] = controllers.limits
+        self.work = np.zeros((size, kernel_drives.NUM_WORK_VALUES), dtype)
+        self.effort = np.zeros(size, dtype)

@@ -1,0 +1,173 @@
+"""Vector output ports of a plant in the native plan: they copy the state, the derivatives or the last step's sample.
+
+A sampled step leaves its numbers in SampleBuffers (native_code.py), whoever makes it: the operation, or Python by way
+of the SampleBox. So an output is a copy of these numbers, also where Python makes some of the steps.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.framework import CacheEntry
+from merganser.framework.core.inside import derivatives_entry
+from merganser.framework.core.native_code import CONTINUOUS_STATE, OUTPUT, DiscreteStateOf, NativeCode, ValueOf
+from merganser.framework.core.native_function import copy
+from merganser.framework.later_code import LaterCode
+from merganser.framework.native.addresses import address_of_array
+from merganser.framework.native.records_of_arrays import Placed, integers_of
+from merganser.framework.primitives.discrete_derivative import difference_quotient
+from merganser.multibody.contact.step_operation import ContactForcesRecord
+
+if TYPE_CHECKING:
+    from merganser.framework import LeafContext
+    from merganser.multibody.plant.multibody_plant import MultibodyPlant
+    from merganser.multibody.plant.step.dynamics import PlantDynamics
+
+__all__ = ["NativeAcceleration", "NativeContactForces", "NativeNetActuation", "NativePart", "NativeStatePort"]
+
+Array = NDArray[Any]
+
+_CONTACT_FORCES = LaterCode("merganser.multibody.contact.step_operation", "CONTACT_FORCES", "contact_forces")
+
+
+def _place_of(context: LeafContext, array: Array) -> int:
+    """Where an array stands, counted from the flat array of a Context."""
+    from merganser.framework.native.assembly import place_relative_to  # loads the compiler
+
+    return place_relative_to(context.store.flat, array)
+
+
+def _gather(indices: NDArray[np.int64], source: Any, **options: Any) -> NativeCode:
+    """y[i] = u[index[i]]."""
+    from merganser.multibody.kernels.operations import GATHER
+
+    return NativeCode(GATHER, (len(indices), address_of_array(indices), source, OUTPUT), **options)
+
+
+class NativeStatePort:
+    """A state port of a model instance as an operation.
+
+    Args:
+        plant: the plant.
+        indices: of the instance's coordinates in the state.
+    """
+
+    operation = ""
+
+    def __init__(self, plant: MultibodyPlant, indices: Array) -> None:
+        self._plant = plant
+        self._indices = np.ascontiguousarray(indices, dtype=np.int64)
+
+    def resolve(self, context: LeafContext) -> NativeCode | None:
+        """The operation."""
+        return _gather(self._indices, DiscreteStateOf(0) if self._plant.is_discrete() else CONTINUOUS_STATE)
+
+
+class NativePart:
+    """What a model instance has of a vector of the whole plant as an operation.
+
+    Args:
+        whole: the cache entry of the vector.
+        indices: of the instance's elements.
+    """
+
+    operation = ""
+
+    def __init__(self, whole: CacheEntry, indices: Array) -> None:
+        self._whole = whole
+        self._indices = np.ascontiguousarray(indices, dtype=np.int64)
+
+    def resolve(self, context: LeafContext) -> NativeCode | None:
+        """The operation."""
+        slot = context.slots[self._whole.cache_index()]
+        return _gather(self._indices, ValueOf(slot), sources=(slot,))
+
+
+class _NativeOutput:
+    """Output ports that follow from forces: of the last step, or of a continuous plant.
+
+    Args:
+        plant: with the ports.
+        dynamics: of it.
+    """
+
+    operation = ""
+
+    def __init__(self, plant: MultibodyPlant, dynamics: PlantDynamics) -> None:
+        self._plant, self._native = plant, dynamics.native
+        self._geometry = dynamics.contact_geometry
+
+    def _derivatives(self, context: LeafContext) -> Any:
+        """The slot of the derivatives of a continuous plant; None if they are no operation of its, or there are none.
+
+        A class that is derived from it may compute others.
+        """
+        entry, dynamics = derivatives_entry(self._plant), self._native
+        if entry is None or entry.native is not dynamics or not dynamics.has_derivatives(context):
+            return None
+        return context.slots[entry.cache_index()]
+
+
+class NativeAcceleration(_NativeOutput):
+    """The generalized accelerations."""
+
+    def resolve(self, context: LeafContext) -> NativeCode | None:
+        """The operation; None if Python computes the acceleration of the moment."""
+        plant = self._plant
+        num_q, num_v = plant.num_positions(), plant.num_velocities()
+        result = OUTPUT, 0, num_v
+        if not plant.is_discrete():
+            slot = self._derivatives(context)
+            return slot and NativeCode(copy.operation("ww"), (ValueOf(slot), num_q, num_v, *result), sources=(slot,))
+        buffers = self._native.sample_buffers_in(context)
+        if buffers is None:
+            return None
+        v, v_next = (_place_of(context, x[num_q:]) for x in (buffers.numbers.x, buffers.numbers.x_next))
+        h = np.array([plant.time_step()])
+        code = (v_next, 0, num_v, v, 0, num_v, h, *result)
+        return NativeCode(difference_quotient.operation("wwfw"), code, sources=(), reads_abstract_state=True)
+
+
+class NativeNetActuation(_NativeOutput):
+    """What the actuators exert."""
+
+    def resolve(self, context: LeafContext) -> NativeCode | None:
+        """The operation; None if Python computes the actuation of the moment."""
+        plant = self._plant
+        if not plant.is_discrete():  # the operation of the derivatives leaves it there, and no other computation
+            slot = self._derivatives(context)
+            u = self._native.buffers_of(context).step.actuation()
+            code = (len(u), _place_of(context, u), OUTPUT)
+            return slot and NativeCode("copy", code, unasked=(slot,), sources=(slot,))
+        buffers = self._native.sample_buffers_in(context)
+        if buffers is None:
+            return None
+        code = (len(buffers.numbers.u), _place_of(context, buffers.numbers.u), OUTPUT)
+        return NativeCode("copy", code, sources=(), reads_abstract_state=True)
+
+
+class NativeContactForces(_NativeOutput):
+    """The generalized forces of all contacts."""
+
+    def resolve(self, context: LeafContext) -> NativeCode | None:
+        """The operation; None if Python has a part in finding the contacts."""
+        plant = self._plant
+        if not self._geometry.may_touch:
+            n = plant.num_velocities()
+            return NativeCode(copy.operation("cw"), (np.zeros(n), n, OUTPUT, 0, n), sources=())
+        buffers = self._native.constrained_buffers(context) if plant.has_sampled_output_ports() else None
+        if buffers is None or not _CONTACT_FORCES.is_worth_while():
+            return None
+        record = ContactForcesRecord(
+            plant.time_step(), buffers.numbers.counts, buffers.step.model.contact.trees.trees,
+            tuple(out._replace(x_next=Placed(0, (0,))) for out in buffers.step.results), buffers.contact_forces,
+            Placed(OUTPUT, buffers.contact_forces.shape),
+        )  # fmt: skip
+        step, number = buffers.step, buffers.step.num_preparations
+        return NativeCode(
+            _CONTACT_FORCES.load(), integers_of(record), None, lambda: step.num_preparations == number, sources=(),
+            reads_abstract_state=True,
+        )  # fmt: skip

@@ -1,0 +1,324 @@
+"""Results of the dynamics for output ports: live, or as the last discrete step has left them."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.framework import CacheEntry, Context, ValueProducer
+from merganser.framework.core.inside import join_discrete_updates, use_native_event
+from merganser.multibody import kernels
+from merganser.multibody.kernels import layout
+from merganser.multibody.plant.model import PlantModel
+from merganser.multibody.plant.state_views import StateViews
+from merganser.multibody.plant.step.contact_arrays import ContactSample
+from merganser.multibody.plant.step.dynamics import PlantDynamics
+from merganser.multibody.plant.step.native_code import SampleBox, SampleBuffers
+from merganser.multibody.plant.step.plain_sample import float_sample
+
+__all__ = ["BodyDynamics", "DynamicsSample", "Sampling"]
+
+Array = NDArray[Any]
+
+
+class DynamicsSample(NamedTuple):
+    """What one computation of the dynamics started from and found; nobody changes it afterwards.
+
+    Attributes:
+        x: the state it started from, shape [num_q + num_v].
+        result: the next state of a discrete plant, or the time derivatives of a continuous one, shape as x.
+        net_actuation: what the actuators exerted, shape [num_inputs].
+        F_applied: spatial forces on the bodies but gravity and those of inboard joints, shape [num_mobods, 6].
+        parameters: the numbers of the parameter records.
+        gravity: acceleration of gravity [m/s^2], shape [3].
+        contacts: what touched, see contact_arrays.py; None if nothing did.
+    """
+
+    x: Array
+    result: Array
+    net_actuation: Array
+    F_applied: Array
+    parameters: Array
+    gravity: Array
+    contacts: ContactSample | None = None
+
+
+class BodyDynamics(NamedTuple):
+    """How the bodies move, and what their inboard joints exert on them, by mobod; all in W, about Bo.
+
+    Attributes:
+        A_WB_W: spatial accelerations [rad/s^2, m/s^2], shape [num_mobods, 6].
+        F_Bo_W: forces of the inboard joints [N m, N], shape [num_mobods, 6].
+        position: records of the poses, shape [num_mobods].
+        parameters: the parameter records with which they were computed.
+    """
+
+    A_WB_W: Array
+    F_Bo_W: Array
+    position: Any
+    parameters: Any
+
+
+class JointArrays(NamedTuple):
+    """What the kernel of reaction forces needs to know of each joint, see ../../kernels/reaction_forces.py."""
+
+    mobods: NDArray[np.int64]
+    is_reversed: NDArray[np.int64]
+    X_FJc: Array
+
+
+class Sampling:
+    """Discrete updates with or without a sample, and dynamics for output ports.
+
+    With sampling, the default of discrete plants, a step is an unrestricted update, that also stores a DynamicsSample
+    in the abstract state, and output ports show that. It happens together with discrete updates, so that a discrete
+    controller sees the plant as it is then (in pydrake, as it is one step later). Without, it is a discrete update, and
+    output ports compute the dynamics from what state and inputs are at the moment, as those of continuous plants do.
+
+    Args:
+        model, views, dynamics: of the plant.
+
+    Attributes:
+        dynamics: as given.
+        is_used: whether output ports that follow from forces change at steps only.
+        state_index: of the abstract state with the sample.
+        sample_entry, contacts_entry, body_dynamics_entry: what output ports depend on.
+    """
+
+    state_index: int
+    sample_entry: CacheEntry
+    contacts_entry: CacheEntry
+    body_dynamics_entry: CacheEntry
+    _body_dynamics_now_entry: CacheEntry
+    _constant_parameters_entry: CacheEntry
+
+    def __init__(self, model: PlantModel, views: StateViews, dynamics: PlantDynamics) -> None:
+        self._model, self._tree, self._system = model, model.tree, model.system
+        self._views, self.dynamics = views, dynamics
+        dynamics.native.sample_for(self)
+        self.is_used = model.is_discrete
+
+    def set_use(self, use_sampled_output_ports: bool) -> None:
+        """Chooses whether output ports that follow from forces show the last step, or the moment."""
+        if self._tree.is_finalized():
+            raise RuntimeError(
+                f"SetUseSampledOutputPorts(): plant '{self._model.path()}' is finalized already. Call it before "
+                "Finalize()."
+            )
+        if use_sampled_output_ports and self._model.time_step == 0.0:
+            raise RuntimeError(
+                f"SetUseSampledOutputPorts(True): plant '{self._model.path()}' is continuous, so that there are "
+                "no steps to sample. Give it a time step, or leave its ports live."
+            )
+        self.is_used = bool(use_sampled_output_ports)
+
+    # ------------------------------------------------------------------ the discrete update
+
+    def declare_updates(self, num_numbers: int) -> None:
+        """Declares the periodic and forced update of a discrete plant, and the state of its sample.
+
+        Args:
+            num_numbers: of the parameter records.
+        """
+        if not self.is_used:
+            self._system.DeclarePeriodicDiscreteUpdateEvent(self._model.time_step, 0.0, self._calc_step)
+            use_native_event(self._system, self.dynamics.native)
+            self._system.DeclareForcedDiscreteUpdateEvent(self._calc_step)
+            return
+        tree = self._tree
+        x = (tree.num_positions() + tree.num_velocities(),)
+        forces = (tree.num_actuated_dofs(),), (len(tree.topology), 6)
+        shapes = (x, x, *forces, (num_numbers,), (3,), (tree.num_velocities(),))
+        self.state_index = self._system.DeclareAbstractState(SampleBox(None, shapes))
+        self._system.DeclarePeriodicUnrestrictedUpdateEvent(self._model.time_step, 0.0, self._calc_sampled_step)
+        use_native_event(self._system, self.dynamics.native)
+        join_discrete_updates(self._system)
+        self._system.DeclareForcedUnrestrictedUpdateEvent(self._calc_sampled_step)
+        join_discrete_updates(self._system)
+
+    def _calc_step(self, context: Context, discrete_state: Any) -> None:
+        """Computes the state one time step later: semi-implicit Euler, joint damping and PD control implicit."""
+        self.dynamics.advance(context, discrete_state.get_mutable_value())
+
+    def _calc_sampled_step(self, context: Context, state: Any) -> None:
+        """Computes the state one time step later, and stores what the dynamics were."""
+        sample = self.take_sample(context, state.get_mutable_discrete_state(0).get_mutable_value())
+        state.get_mutable_abstract_state(self.state_index).set_value(tuple(sample))
+
+    def take_sample(self, context: Context, result: Array) -> DynamicsSample:
+        """Does what advance() does, and puts it on record; what follows from that is left to who asks for it."""
+        w = self.dynamics.advance(context, result)
+        F_applied = w.step_buffers.F_applied
+        F_applied = F_applied if F_applied is w.zeros_F else F_applied.copy()
+        parameters, gravity = _value_of(self._constant_parameters_entry, context)
+        contacts: ContactSample | None = w.step_buffers.sample
+        if contacts is not None and self._model.time_step > 0.0:
+            F_applied = w.step_buffers.F_Bo_W.copy()
+        x, x_next, u = w.x.copy(), result.copy(), w.step_buffers.actuation().copy()
+        return DynamicsSample(x, x_next, u, F_applied, parameters, gravity, contacts)
+
+    def sample_in(self, context: Context, buffers: SampleBuffers) -> DynamicsSample:
+        """The sample that the operation of the native plan has left."""
+        numbers = buffers.numbers
+        parameters, gravity = _value_of(self._constant_parameters_entry, context)
+        contacts, F_applied = buffers.take_contacts(self._views.workspace(context))
+        x, result, u = numbers.x.copy(), numbers.x_next.copy(), numbers.u.copy()
+        return DynamicsSample(x, result, u, F_applied, parameters, gravity, contacts)
+
+    # ------------------------------------------------------------------ cache entries of the output ports
+
+    def declare_entries(self) -> None:
+        """Declares, between the update and the output ports, the sample and what follows from it."""
+        system, nothing = self._system, type(None)
+        self._constant_parameters_entry = self._system.DeclareCacheEntry(
+            "copy of the parameters", ValueProducer(nothing, self._copy_parameters), {system.pn_ticket()}
+        )
+        # pydrake's ports depend on all inputs, too; so there are the same algebraic loops.
+        live = {system.all_state_ticket(), system.all_parameters_ticket(), system.all_input_ports_ticket()}
+        sources = {system.xa_ticket()} if self.is_used else live
+        self.sample_entry = self._system.DeclareCacheEntry(
+            "dynamics", ValueProducer(nothing, self._calc_sample), sources
+        )
+        now = {system.q_ticket(), system.v_ticket(), system.pn_ticket(), self.dynamics.inputs.geometry_query.ticket()}
+        of_contacts = now if self._model.time_step == 0.0 else {self.sample_entry.ticket()}
+        self.contacts_entry = self._system.DeclareCacheEntry(
+            "contacts", ValueProducer(nothing, self._calc_contacts), of_contacts
+        )
+        self.body_dynamics_entry = self._system.DeclareCacheEntry(
+            "dynamics of the bodies", ValueProducer(nothing, self._calc_body_dynamics), {self.sample_entry.ticket()}
+        )
+        self._body_dynamics_now_entry = self.body_dynamics_entry
+        if self.is_used:
+            self._body_dynamics_now_entry = self._system.DeclareCacheEntry(
+                "dynamics of the bodies at the moment", ValueProducer(nothing, self._calc_body_dynamics_now), live
+            )
+
+    def _copy_parameters(self, context: Context, output: Any) -> None:
+        """A copy that samples share until a parameter changes."""
+        parameters = context.peek_parameters()
+        groups = self._views.parameter_group, self._views.gravity_group
+        output.set_value(tuple(parameters.get_numeric_parameter(group).CopyToVector() for group in groups))
+
+    def _calc_sample(self, context: Context, output: Any) -> None:
+        if self.is_used:
+            record = context.get_abstract_state(self.state_index).get_value()
+            if self._views.workspace(context).is_float:  # but the sample may be one of a Context of other scalars
+                record = float_sample(record)
+            output.set_value(None if record is None else DynamicsSample(*record))
+        else:
+            output.set_value(self.take_sample(context, np.empty_like(self._views.workspace(context).x)))
+
+    def eval_sample(self, context: Context) -> DynamicsSample | None:
+        """What output ports are to show; None before the first step of a sampled plant."""
+        sample: DynamicsSample | None = _value_of(self.sample_entry, context)
+        return sample
+
+    def eval_vdot(self, context: Context) -> Array:
+        """Generalized accelerations, of a discrete step (v+ - v) / h, zero before the first step; shape [nv]."""
+        sample = self.eval_sample(context)
+        return self._views.workspace(context).zeros_v if sample is None else self._vdot_of(sample)
+
+    def _vdot_of(self, sample: DynamicsSample) -> Array:
+        num_q = self._tree.num_positions()
+        v_next_or_vdot = sample.result[num_q:]
+        h = self._model.time_step
+        return (v_next_or_vdot - sample.x[num_q:]) / h if h > 0.0 else v_next_or_vdot
+
+    def eval_net_actuation(self, context: Context) -> Array:
+        """What the actuators exert, zero before the first step; shape [nu]."""
+        sample = self.eval_sample(context)
+        return np.zeros(self._tree.num_actuated_dofs()) if sample is None else sample.net_actuation
+
+    def eval_contacts(self, context: Context) -> ContactSample | None:
+        """What touches; None if nothing does, or before the first step of a sampled plant."""
+        contacts: ContactSample | None = _value_of(self.contacts_entry, context)
+        return contacts
+
+    def _calc_contacts(self, context: Context, output: Any) -> None:
+        """In continuous time contacts follow from positions and velocities, in a discrete step from all forces."""
+        if self._model.time_step == 0.0:
+            output.set_value(self.dynamics.find_contacts_now(context))
+        else:
+            sample = self.eval_sample(context)
+            output.set_value(None if sample is None else sample.contacts)
+
+    def eval_body_dynamics(self, context: Context) -> BodyDynamics | None:
+        """How the bodies move and what acts in the joints; None before the first step of a sampled plant."""
+        bodies: BodyDynamics | None = _value_of(self.body_dynamics_entry, context)
+        return bodies
+
+    def eval_body_dynamics_now(self, context: Context) -> BodyDynamics:
+        """How the bodies move as it follows from the forces at the moment, whatever output ports show."""
+        self._views.workspace(context)  # it is this plant's own
+        bodies: BodyDynamics = _value_of(self._body_dynamics_now_entry, context)
+        return bodies
+
+    def eval_A_WB_W(self, context: Context) -> Array:
+        """Accelerations of the bodies as they follow from the forces at the moment, by mobod, shape [num_mobods, 6]."""
+        return self.eval_body_dynamics_now(context).A_WB_W
+
+    def _calc_body_dynamics(self, context: Context, output: Any) -> None:
+        sample = self.eval_sample(context)
+        output.set_value(None if sample is None else self._body_dynamics_of(context, sample))
+
+    def _calc_body_dynamics_now(self, context: Context, output: Any) -> None:
+        sample = self.take_sample(context, np.empty_like(self._views.workspace(context).x))
+        output.set_value(self._body_dynamics_of(context, sample))
+
+    def _body_dynamics_of(self, context: Context, sample: DynamicsSample) -> BodyDynamics:
+        """From a sample, by the recursive Newton-Euler algorithm (../../kernels/inverse_dynamics.py)."""
+        w = self._views.workspace(context)
+        given: tuple[Any, ...] = (self._vdot_of(sample), sample.x, sample.F_applied, sample.parameters, sample.gravity)
+        if not w.is_float:  # it may have got its sample from a Context of floats
+            given = tuple(array.astype(w.dtype, copy=False) for array in given)
+        vdot, x, F_applied, numbers, gravity = given
+        num_q, num_mobods = len(w.q), len(w.topology)
+        parameters = w.view_records(numbers, layout.parameter_dtype)
+        position = w.make_records(num_mobods, layout.position_dtype)
+        velocity = w.make_records(num_mobods, layout.velocity_dtype)
+        scratch = w.make_records(num_mobods, layout.scratch_dtype)
+
+        def forces(F: Array) -> tuple[Any, ...]:
+            return parameters, gravity, position, velocity, vdot, F, scratch, np.zeros_like(w.zeros_v)
+
+        w.call(kernels.kinematics, w.topology, parameters, x[:num_q], x[num_q:], position, velocity)
+        w.call(kernels.inverse_dynamics, w.topology, *forces(F_applied))
+        A_WB_W = scratch["A_WB_W"].copy()
+        if self._model.is_discrete:  # forces of velocity products are those of the step
+            given = w.topology, parameters, self._model.time_step, x[:num_q], x[num_q:], vdot
+            work = scratch, np.zeros_like(w.zeros_v)
+            F_applied = F_applied.copy()
+            w.call(kernels.kinematics_of_step, *given, *work, position, velocity, F_applied)
+            w.call(kernels.inverse_dynamics, w.topology, *forces(F_applied))
+        A_WB_W[0] = 0.0
+        # The algorithm lets the world accelerate by -g instead of pulling at every body.
+        A_WB_W[1:, 3:] += gravity
+        return BodyDynamics(A_WB_W, scratch["F_Bo_W"].copy(), position, parameters)
+
+    def reaction_forces_of(self, context: Context, bodies: BodyDynamics) -> Array:
+        """F_CJc_Jc: what each joint exerts on its child body C at its frame Jc there, in Jc; shape [num_joints, 6]."""
+        w, joints = self._views.workspace(context), self._joint_arrays
+        F_CJc_Jc = np.zeros((len(joints.mobods), 6), w.dtype)
+        w.call(
+            kernels.reaction_forces, w.topology, bodies.parameters, joints.mobods, joints.is_reversed, joints.X_FJc,
+            bodies.position, bodies.F_Bo_W, F_CJc_Jc,
+        )  # fmt: skip
+        return F_CJc_Jc
+
+    @functools.cached_property
+    def _joint_arrays(self) -> JointArrays:
+        tree = self._tree
+        joints = list(tree.joints)
+        mobods = np.array([int(tree.mobod_of_joint[joint.index()]) for joint in joints], np.int64)
+        children = np.array([int(tree.mobod_of_body[joint.child_body().index()]) for joint in joints], np.int64)
+        X_FJc = [joint._mobilizer_X_FM().GetAsMatrix34() for joint in joints]
+        return JointArrays(mobods, (children != mobods).astype(np.int64), np.array(X_FJc).reshape(-1, 3, 4))
+
+
+def _value_of(entry: CacheEntry, context: Context) -> Any:
+    """What a cache entry of a plant holds in a Context, brought up to date."""
+    own: Any = context  # that of a leaf system
+    return own.read_entry(entry.cache_index()).value.get_value()

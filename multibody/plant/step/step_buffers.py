@@ -1,0 +1,448 @@
+"""The arrays of steps of one plant in one Context, as the records that ../../contact/step.py works on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.geometry import GeometryId
+from merganser.geometry.hydroelastic.buffers import Buffers, lacks_memory, make_buffers, with_memory
+from merganser.geometry.hydroelastic.engine import HydroelasticArrays
+from merganser.geometry.hydroelastic.face_columns import FACE_NUMBERS
+from merganser.geometry.hydroelastic.layout import Meshes
+from merganser.geometry.hydroelastic.polygons import MOST_CORNERS
+from merganser.geometry.proximity.arrays import ProximityArrays
+from merganser.geometry.proximity.broad_phase import CELLS_A_GEOMETRY
+from merganser.geometry.proximity.layout import contact_dtype, work_dtype
+from merganser.multibody.contact import (
+    integer_workspace_size,
+    workspace_size,
+)
+from merganser.multibody.contact.contact_pairs import contact_pair_dtype, material_dtype
+from merganser.multibody.contact.hydroelastic_pairs import (
+    POLYGONS,
+    SPRINGS_OF_POLYGONS,
+    SPRINGS_OF_TRIANGLES,
+    TRIANGLES,
+)
+from merganser.multibody.contact.layout import SolverWork, constraint_dtype, result_dtype, row_dtype
+from merganser.multibody.contact.penalty import limit_forces
+from merganser.multibody.contact.plant_layout import NUM_FORCE_VALUES, ProblemArrays, drive_dtype
+from merganser.multibody.contact.step_records import (
+    NUM_CANDIDATES,
+    NUM_CONTACTS,
+    NUM_FACES,
+    NUM_FOUND,
+    NUM_PAIRS,
+    POINTS_ALONE,
+    POINTS_FOR_OTHERS,
+    SURFACES_ALONE,
+    Actuators,
+    ConstraintModel,
+    Geometry,
+    Inputs,
+    Model,
+    State,
+    StepCode,
+    StepResults,
+    Work,
+)
+from merganser.multibody.kernels.constraints import constraint_value_dtype
+from merganser.multibody.plant.constraints import ConstraintRows
+from merganser.multibody.plant.contact_enums import ContactModel
+from merganser.multibody.plant.step.constraint_arrays import ConstraintArrays
+from merganser.multibody.plant.step.drives import Controllers, Drives
+from merganser.multibody.plant.step.step_code import code_of_functions, kernels_of_steps
+from merganser.multibody.plant.workspace import Workspace
+
+if TYPE_CHECKING:
+    from merganser.framework import Context
+    from merganser.multibody.plant.step.dynamics import PlantDynamics
+
+__all__ = ["StepBuffers"]
+
+Array = NDArray[Any]
+
+_FIRST_CANDIDATES = 4  # room at the start for so many candidates and contacts of each geometry
+_FIRST_CONTACTS = 4
+_FIRST_FACES = 128
+_SMALL_ISLAND = 32  # up to so many trees, the workspace is enough for any pattern
+_NO_GEOMETRY, _NO_SURFACES = ProximityArrays([], []), HydroelasticArrays([])
+
+
+class StepBuffers:
+    """What steps of a plant in a Context work on; made anew in parts when model or Context have changed.
+
+    Args:
+        dynamics: of a finalized plant.
+        context: of it.
+        w: its workspace.
+        is_native: whether the operation of the native plan works with it. That has two sets of the arrays that samples
+            are made of, which take turns, and records of kinematics of its own.
+
+    Attributes:
+        time_step: h [s]; 0 in continuous time.
+        model, state, work: records, see ../../contact/step_records.py.
+        results: the last argument of steps, one for each set.
+        materials, bodies, layout, penetration_allowance: of the geometries, see contact_geometry.py.
+        materials_mobods, X_BG: the mobods that they are fixed to, and where.
+        has_own_geometry: whether all geometries are fixed to bodies of the plant.
+        hydroelastic: what they are on contact surfaces; None if there are none.
+        is_foreign: which of them others than the plant move, shape [num_geometries]; has_foreign_geometry: any.
+        multipliers: of constraints in continuous time.
+        F_applied: forces on the bodies in the last dynamics, in a step without those of contact; the workspace's zeros
+            for none.
+        F_Bo_W: buffer for all forces on the bodies.
+        sample: the contacts of the last step; None if there are none.
+        gradients: what holds a plant of AutoDiffXd, see contact_gradients.py; None at first.
+        compiled: what calls compiled code for the dynamics, see native_code.py; None at first.
+    """
+
+    def __init__(self, dynamics: PlantDynamics, context: Context, w: Workspace, is_native: bool = False) -> None:
+        self._dynamics, self._context, self._w, self._is_native = dynamics, context, w, is_native
+        self._geometry, self._settings_of = dynamics.contact_geometry, dynamics.settings
+        arrays = dynamics.model.contact
+        self.materials = np.zeros(0, material_dtype)
+        self.bodies: Array = np.zeros(0, np.int64)
+        self.layout: Any = None
+        self.penetration_allowance = 0.0
+        self.materials_mobods: Array = np.zeros(0, np.int64)
+        self.X_BG = np.zeros((0, 4, 4))
+        self.hydroelastic: HydroelasticArrays | None = None
+        self.margin = 0.0
+        self.has_own_geometry = self.has_foreign_geometry = False
+        self.is_foreign = np.zeros(0, bool)
+        self._constraint_rows = ConstraintRows(dynamics.constraints)
+        self.F_applied: Any = w.zeros_F
+        self.F_Bo_W: Any = np.zeros_like(w.zeros_F)
+        self.sample: Any = None
+        self.compiled: Any = None
+        self.gradients: Any = None
+        self.num_preparations = 0
+        self._queries: Any = None
+        self._is_moved_by_plant = False
+        self._controllers: Controllers | None = None
+        self._table: Any = None
+        self._settings: Any = None
+        self._threshold = 0.0
+        self._drives: Any = None
+        self.multipliers = ConstraintArrays(w, self._constraint_rows.rows[:0])
+        self.time_step = dynamics.model.time_step
+        self._num_codes = -1
+        num_v, num_trees = len(w.v), len(arrays.trees)
+        self._matrix, self._is_locked = np.zeros(arrays.matrix_size), np.zeros(num_v, np.int64)
+        n = min(num_trees, _SMALL_ISLAND)
+        self._block_capacity = n * (n - 1) // 2 + 4 * num_trees
+        self._factor = min(num_v**2, 64 * num_v + 4096)
+        self._solver_work, self._integer_work = np.zeros(0), np.zeros(0, np.int64)
+        self._rows = np.zeros(0, row_dtype)
+        self._boxes, self._grid = np.zeros((0, 6)), np.zeros(0, np.int64)
+        self._proximity_work, self._clipping = np.zeros(1, work_dtype), make_buffers()
+        self._fallback: Any = None  # settings in place of those of the plant
+        own = [np.zeros_like(a) for a in (w.velocity, w.scratch)] if is_native else [w.velocity, w.scratch]
+        self._velocity, self._scratch = own
+        self._F_contact, self._F_total = np.zeros_like(w.zeros_F), np.zeros_like(w.zeros_F)
+        self.state = State(w.x, w.q, w.v)
+        self._limits: list[tuple[int, int, int, float, float]] = arrays.limits.tolist()
+        num_u = len(dynamics.inputs.driven_velocities)
+        self._u = np.zeros(num_u, w.dtype)
+        self._feedforward, self._desired = np.zeros(num_u, w.dtype), np.zeros((2, num_u), w.dtype)
+        self.results = [self._new_results() for _ in range(2 if is_native else 1)]
+
+    # ------------------------------------------------------------------ what the records were made for
+
+    def is_current(self, controllers: Controllers) -> bool:
+        """Whether model and Context are as they were.
+
+        Args:
+            controllers: those at work.
+        """
+        if controllers is not self._controllers or len(self._w.codes) != self._num_codes:
+            return False
+        choices = self._settings_of.choices
+        if self._dynamics.has_multipliers and self._constraint_rows.read(self._context) is not self.multipliers.rows:
+            return False
+        if self.model.stiction_velocity != choices.stiction_tolerance:
+            return False
+        if not self._may_constrain():
+            return True
+        is_same = self._settings_of.of_solver() is self._settings
+        is_same = is_same and self._threshold == choices.near_rigid_threshold
+        is_same = is_same and self._constraint_rows.read(self._context) is self.model.contact.constraint_rows
+        if self._geometry.may_touch:
+            is_same = is_same and self._look_at_geometry() == (self._queries, self._is_moved_by_plant)
+            is_same = is_same and self.penetration_allowance == choices.penetration_allowance
+        return is_same
+
+    def _may_constrain(self) -> bool:
+        """Whether there may be constraints in steps, or anything may touch."""
+        dynamics = self._dynamics
+        is_needed = dynamics.model.is_discrete or self._geometry.may_touch
+        return dynamics.can_constrain and self._w.is_float and is_needed
+
+    def _look_at_geometry(self) -> tuple[Any, bool]:
+        """What answers proximity queries, and whether all geometries move with bodies of the plant alone."""
+        context, registration = self._context, self._dynamics.registration
+        query = self._geometry.query_object(context)
+        own: Any = context  # that of a leaf system
+        slot = own.slots[registration.pose_port.cache_entry().cache_index()]
+        return query.proximity_queries(), self.has_own_geometry and query.takes_poses_from(registration.source_id, slot)
+
+    def prepare(self, controllers: Controllers) -> None:
+        """Takes over model and Context as they are.
+
+        Raises:
+            UnconnectedInputError: there is no SceneGraph to ask what touches.
+        """
+        self.num_preparations += 1
+        self._controllers = None  # an error or an interrupt on the way leaves nothing that looks current
+        if self._drives is None or self._drives.controllers is not controllers:
+            self._drives = Drives(controllers, self._w.dtype, self._dynamics.model.time_step)
+        if self._dynamics.has_multipliers:
+            self.multipliers = ConstraintArrays(self._w, self._constraint_rows.read(self._context))
+        if self._may_constrain():
+            self._settings = self._settings_of.of_solver()
+            self._threshold = self._settings_of.choices.near_rigid_threshold
+            self._constraint_rows.read(self._context)
+            if self._geometry.may_touch:
+                self._take_geometry()
+            self._make_buffers()
+        self.model, self.work = self._make_model(controllers), self._make_work()
+        self._controllers, self._num_codes = controllers, len(self._w.codes)
+
+    def _take_geometry(self) -> None:
+        queries, _ = self._look_at_geometry()
+        allowance = self._settings_of.choices.penetration_allowance
+        if self.layout is not queries.layout or self.penetration_allowance != allowance:
+            inspector = self._geometry.query_object(self._context).inspector()
+            self._geometry.read_materials(self, queries.layout, inspector)
+        n = len(self.materials)
+        if len(self._boxes) != n:
+            self._boxes, self._grid = np.zeros((n, 6)), np.zeros((CELLS_A_GEOMETRY + 2) * n + 2, np.int64)
+        self._queries, self._is_moved_by_plant = self._look_at_geometry()
+
+    def is_own_geometry(self) -> bool:
+        """Whether steps need nobody else to know what touches."""
+        return self._is_moved_by_plant or not self._geometry.may_touch
+
+    @property
+    def controllers(self) -> Controllers:
+        """Those that the records were made for."""
+        assert self._controllers is not None
+        return self._controllers
+
+    def actuation(self) -> Array:
+        """What the actuators exert, shape [num_u]; always the same array."""
+        return self._u
+
+    def geometry_ids(self) -> list[GeometryId]:
+        """The geometries that may touch."""
+        ids: list[GeometryId] = [] if self.layout is None else self.layout.geometry_ids
+        return ids
+
+    def note_derivatives(self, inputs: Inputs) -> None:
+        """Keeps which array holds all forces on the bodies, after derivatives have been computed."""
+        model, (out, *_) = self.model, self.results
+        self.sample = None
+        if model.has_multipliers:
+            self.F_applied = self.multipliers.F
+        elif model.can_constrain and out.found[NUM_PAIRS]:
+            self.F_applied = self._F_total
+        else:
+            self.F_applied = self.work.F_applied if len(model.elements) else inputs.F_Bo_W
+
+    # ------------------------------------------------------------------ sizes
+
+    def grow(self) -> None:
+        """Makes larger what the last step has found too small."""
+        self._controllers = None
+        if lacks_memory(self._clipping):
+            self._clipping = with_memory(self._clipping)
+        for out in self.results:
+            self._block_capacity = max(self._block_capacity, int(out.statistics["blocks_needed"]))
+            self._factor = max(self._factor, int(out.statistics["factor_needed"]))
+
+    def forget_surfaces(self) -> None:
+        """Geometries have become others: nothing is remembered of their contact surfaces."""
+        self._clipping.counts[:] = 0
+
+    def lacks_capacity(self) -> bool:
+        """Whether a step has found candidates or contacts for which there is no room, or the solver too little."""
+        for out in self.results:
+            found = out.found.item
+            if found(NUM_CANDIDATES) > len(out.candidates) or found(NUM_CONTACTS) > len(out.contacts):
+                return True
+            if found(NUM_FACES) > len(out.faces) or found(NUM_PAIRS) > len(out.contact_pairs):
+                return True
+            if out.statistics["blocks_needed"] > self._block_capacity or out.statistics["factor_needed"] > self._factor:
+                return True
+        return lacks_memory(self._clipping)
+
+    def _make_buffers(self) -> None:
+        """Arrays at least as large as the last steps have shown that they must be."""
+        arrays, n = self._dynamics.model.contact, len(self.materials)
+        first = self.results[0]
+        found = np.max([out.found for out in self.results], axis=0).tolist()
+        num_candidates, num_contacts = found[NUM_CANDIDATES], found[NUM_CONTACTS]
+        candidate_capacity, contact_capacity = len(first.candidates), len(first.contacts)
+        face_capacity, pair_capacity = len(first.faces), len(first.contact_pairs)
+        if num_candidates > candidate_capacity or not candidate_capacity:
+            candidate_capacity = max(2 * num_candidates, _FIRST_CANDIDATES * n + 1)
+        if num_contacts > contact_capacity or not contact_capacity:
+            contact_capacity = max(2 * num_contacts, _FIRST_CONTACTS * n + 1)
+        if self.hydroelastic is not None and (found[NUM_FACES] > face_capacity or not face_capacity):
+            face_capacity = max(2 * found[NUM_FACES], _FIRST_FACES)
+        if found[NUM_PAIRS] > pair_capacity:
+            pair_capacity = 2 * found[NUM_PAIRS]
+        pair_capacity = max(pair_capacity, contact_capacity + face_capacity)
+        num_others = 2 * len(arrays.limits) + len(arrays.frictions) + len(self._drives.effort)
+        num_own_rows = len(self._constraint_rows.rows)
+        num_constraints = pair_capacity + num_others + num_own_rows
+        num_rows = 3 * pair_capacity + num_others + num_own_rows
+        if num_rows > len(self._rows) or num_constraints > len(first.problem.constraints):
+            self._rows = np.zeros(num_rows, row_dtype)
+        capacities = candidate_capacity, contact_capacity, face_capacity, pair_capacity
+        before = len(first.candidates), len(first.contacts), len(first.faces), len(first.contact_pairs)
+        is_same = capacities == before and first.problem.rows is self._rows
+        if not is_same or len(first.problem.values) != num_own_rows:
+            self.results = [self._new_results(*capacities, num_constraints) for _ in self.results]
+        jacobian_size = len(self.results[0].problem.jacobian)
+        sizes = len(self._w.v), len(self._rows), len(self._matrix), jacobian_size, self._factor
+        if workspace_size(*sizes) > len(self._solver_work):
+            self._solver_work = np.zeros(workspace_size(*sizes))
+        integers = integer_workspace_size(sizes[0], len(arrays.trees), num_constraints, self._block_capacity)
+        if integers > len(self._integer_work):
+            self._integer_work = np.zeros(integers, np.int64)
+
+    def _new_results(
+        self,
+        num_candidates: int = 0,
+        num_contacts: int = 0,
+        num_faces: int = 0,
+        num_pairs: int = 0,
+        num_constraints: int = 0,
+    ) -> StepResults:
+        w, num_rows = self._w, len(self._rows)
+        jacobian = np.zeros(2 * num_rows * self._dynamics.model.contact.most_velocities)
+        problem = ProblemArrays(
+            np.zeros(num_constraints, constraint_dtype), self._rows, jacobian, np.zeros(5, np.int64),
+            np.zeros(len(self._constraint_rows.rows), constraint_value_dtype()),
+        )  # fmt: skip
+        return StepResults(
+            x_next=np.zeros_like(w.x),
+            position=np.zeros_like(w.position) if self._is_native else w.position,
+            found=np.zeros(NUM_FOUND, np.int64),
+            candidates=np.zeros((num_candidates, 2), np.int64),
+            contacts=np.zeros(num_contacts, contact_dtype),
+            surface_pairs=np.zeros((0 if self.hydroelastic is None else num_candidates, 2), np.int64),
+            corners=np.zeros((num_faces, MOST_CORNERS, 4)),
+            faces=np.zeros((num_faces, FACE_NUMBERS)),
+            owners=np.zeros((num_faces, 4), np.int64),
+            contact_pairs=np.zeros(num_pairs, contact_pair_dtype),
+            contact_forces=np.zeros((0 if self._dynamics.model.is_discrete else num_pairs, NUM_FORCE_VALUES)),
+            problem=problem,
+            v_next=np.zeros(len(w.v)),
+            impulses=np.zeros(num_rows),
+            statistics=np.zeros(1, result_dtype)[0],
+        )
+
+    # ------------------------------------------------------------------ the records
+
+    def _make_model(self, controllers: Controllers) -> Model:
+        plant, w, arrays, inputs = self._dynamics.model, self._w, self._dynamics.model.contact, self._dynamics.inputs
+        is_continuous, no_numbers = not plant.is_discrete, np.zeros(0)
+        springs = arrays.limit_springs() if is_continuous and len(arrays.limits) else (no_numbers, no_numbers)
+        has_limits = w.scalar.__name__ != "Expression"
+        return Model(
+            code=self._code(),
+            is_continuous=int(is_continuous),
+            topology=w.topology,
+            parameters=w.parameters,
+            gravity=w.gravity,
+            elements=plant.tree.elements,
+            constants=w.constants,
+            pitches=plant.pitch_indices if w.is_numeric else plant.pitch_indices[:0],
+            actuators=Actuators(
+                inputs.driven_velocities, inputs.effort_limits, controllers.inputs, controllers.mobods,
+                controllers.positions, controllers.velocities, controllers.p, controllers.d,
+            ),
+            limits=arrays.limits if has_limits else arrays.limits[:0],
+            limit_stiffness=springs[0],
+            limit_dissipation=springs[1],
+            frictions=arrays.frictions,
+            stiction_velocity=self._settings_of.choices.stiction_tolerance,
+            can_constrain=int(self._may_constrain()),
+            has_multipliers=int(self._dynamics.has_multipliers),
+            contact=self._make_contact(controllers),
+        )  # fmt: skip
+
+    def _make_contact(self, controllers: Controllers) -> ConstraintModel:
+        arrays, choices = self._dynamics.model.contact, self._settings_of.choices
+        known = _NO_GEOMETRY if self._queries is None else self._queries.engine.arrays
+        drives = np.zeros(len(controllers.inputs) if self._may_constrain() else 0, drive_dtype)
+        if len(drives):
+            drives["v"], drives["p"], drives["d"] = controllers.velocities, controllers.p, controllers.d
+            drives["limit"] = controllers.limits
+        return ConstraintModel(
+            is_complete=1,
+            geometry=Geometry(
+                int(self._is_moved_by_plant), self.materials_mobods, self.X_BG, np.zeros_like(self.X_BG),
+                known.geometries, known.hulls, known.frames, known.filtered, self._boxes, self._grid,
+                self._proximity_work, self.materials, *self._make_surfaces(),
+            ),
+            trees=arrays.plant_trees,
+            settings=self._settings_in_use(),
+            near_rigid_threshold=float(choices.near_rigid_threshold),
+            constraint_rows=self._constraint_rows.rows,
+            drives=drives,
+            matrix=self._matrix,
+            is_locked=self._is_locked,
+            room=SolverWork(self._block_capacity, self._solver_work, self._integer_work),
+        )  # fmt: skip
+
+    def _make_surfaces(self) -> tuple[int, float, int, Any, Meshes, Buffers]:
+        """What a Geometry has for contact surfaces."""
+        hydroelastic = _NO_SURFACES if self.hydroelastic is None else self.hydroelastic
+        model, is_triangle = self._settings_of.get_contact_model(), self._settings_of.has_triangles()
+        contact = SURFACES_ALONE if model is ContactModel.kHydroelastic else POINTS_FOR_OTHERS
+        if self.hydroelastic is None and model is not ContactModel.kHydroelastic:
+            contact = POINTS_ALONE
+        points = TRIANGLES if is_triangle else POLYGONS
+        if self._dynamics.model.is_discrete:
+            points = SPRINGS_OF_TRIANGLES if is_triangle else SPRINGS_OF_POLYGONS
+        return contact, self.margin, points, hydroelastic.bodies, hydroelastic.meshes, self._clipping
+
+    def _make_work(self) -> Work:
+        w, drives = self._w, self._drives
+        return Work(
+            self._velocity, self._scratch, w.tau, w.F_applied, self._F_contact, self._F_total, self._feedforward,
+            self._desired, self._u, drives.numbers, drives.values, drives.work, drives.effort, self.multipliers.record,
+        )  # fmt: skip
+
+    def _settings_in_use(self) -> Any:
+        return self._settings_of.of_solver() if self._fallback is None else self._fallback
+
+    def solve_by(self, settings: Any) -> None:
+        """Has the next steps solve contact problems with other settings than those of the plant; None ends that."""
+        self._fallback, self._controllers = settings, None
+
+    # ------------------------------------------------------------------ kernels
+
+    def kernels(self) -> StepCode:
+        """The kernels of steps."""
+        return kernels_of_steps(not self._dynamics.model.is_discrete, self._settings_in_use())
+
+    def _code(self) -> StepCode:
+        w, kinematics, context = self._w, self._dynamics.kinematics, self._context
+        code = code_of_functions(self.kernels(), w, lambda *_arguments: kinematics.eval_velocity(context))
+        return code if w.is_float else code._replace(limits=self._add_limit_forces)
+
+    def _add_limit_forces(self, *arguments: Any) -> int:
+        """Calls the kernel of limits with objects, if any joint is beyond one: to see that takes a sixth of that."""
+        positions = [x.real for x in self.state.q.tolist()]
+        if all(num_v == 1 and low <= positions[q] <= high for q, _, num_v, low, high in self._limits):
+            return 0
+        count: int = limit_forces.interpreted(*arguments)
+        return count

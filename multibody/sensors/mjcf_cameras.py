@@ -1,0 +1,128 @@
+"""The cameras of an MJCF file, as records and as sensors of a diagram."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from merganser.framework import DiagramBuilder
+from merganser.framework.math import RigidTransform
+from merganser.framework.schema import Transform
+from merganser.geometry import GeometryFrame
+from merganser.geometry.rendering import LightParameter, RenderEngineVtkParams
+from merganser.geometry.rgba import Rgba
+from merganser.geometry.sensors import RgbdSensor
+from merganser.multibody.parsing import Parser
+from merganser.multibody.parsing.description import CameraDescription, LightDescription, ModelDescription
+from merganser.multibody.plant import MultibodyPlant
+from merganser.multibody.sensors.apply_camera_config import ApplyCameraConfig, add_camera, find_system
+from merganser.multibody.sensors.camera_config import CameraConfig
+from merganser.multibody.sensors.mjcf_moving_cameras import MovingCameras
+from merganser.multibody.sensors.mjcf_sensors import PlantFinder, described_model
+from merganser.multibody.tree import ModelInstanceIndex
+
+__all__ = ["AddMjcfCameras", "GetMjcfCameraConfigs"]
+
+
+def GetMjcfCameraConfigs(parser: Parser, model_instance: ModelInstanceIndex | None = None) -> dict[str, CameraConfig]:
+    """Describes the cameras of an MJCF file that are fixed to bodies; AddMjcfCameras() knows the others, too.
+
+    Each is fixed to a frame of the plant that has its name: x to the right of the image, y down, z forward. Sizes of
+    images, focal lengths and the vertical field of view are those of the file; images are 640 x 480 if it gives no
+    resolution. The background has the mean colour of the sky that the file describes, if there is one. Lights of the
+    file that do not move, and that at its cameras, are those of a renderer `<model>_lights`, which casts no shadows; if
+    there are none, cameras have the usual renderer. All else, such as the range of depths, is as in a new CameraConfig,
+    and may be changed.
+
+    Args:
+        parser: that has read the file into its plant, which is finalized now.
+        model_instance: of the file; it may be left out if the parser has read one with sensors or cameras.
+
+    Returns:
+        The records, by the names of the cameras.
+
+    Raises:
+        RuntimeError: the plant is not finalized, or the parser has read no such model.
+    """
+    plant, instance, model = described_model("GetMjcfCameraConfigs", parser, model_instance)
+    scope = plant.GetModelInstanceName(instance)
+    return {
+        camera.name: _config(model, scope, camera, Transform(base_frame=f"{scope}::{camera.frame}"))
+        for camera in model.cameras
+        if camera.motion is None
+    }
+
+
+def _config(model: ModelDescription, scope: str, camera: CameraDescription, X_PB: Transform) -> CameraConfig:
+    """The record of a camera of the model instance `scope`, with its pose."""
+    background = CameraConfig().background if model.sky is None else Rgba(*model.sky[1])
+    focal: Any = CameraConfig.FovDegrees(y=camera.fov_y)
+    if camera.focal is not None:
+        focal = CameraConfig.FocalLength(x=camera.focal[0], y=camera.focal[1])
+    config = CameraConfig(
+        name=camera.name, width=camera.width, height=camera.height, focal=focal, background=background, X_PB=X_PB
+    )
+    if model.lights:
+        config.renderer_name = f"{scope}_lights"
+        config.renderer_class = RenderEngineVtkParams(
+            default_clear_color=background.rgba[:3], lights=[_light(light) for light in model.lights]
+        )
+    return config
+
+
+def _light(light: LightDescription) -> LightParameter:
+    return LightParameter(
+        type=light.kind, color=Rgba(*light.color), attenuation_values=light.attenuation, position=light.position,
+        frame=light.frame, direction=light.direction, cone_angle=light.cone_angle,
+    )  # fmt: skip
+
+
+def AddMjcfCameras(
+    builder: DiagramBuilder, parser: Parser, model_instance: ModelInstanceIndex | None = None
+) -> dict[str, RgbdSensor]:
+    """Adds the cameras of an MJCF file to a diagram: an RgbdSensor `rgbd_sensor_<camera>` for each, and a renderer.
+
+    Those that follow bodies or turn towards them are fixed to frames of the scene graph, which a system
+    `<model>_moving_cameras` moves.
+
+    Args:
+        builder: of the diagram with the plant of the parser, and with the scene graph named "scene_graph".
+        parser: see GetMjcfCameraConfigs(), which gives the records for those who want to change something first.
+        model_instance: of the file.
+
+    Returns:
+        The sensors, by the names of the cameras.
+
+    Raises:
+        RuntimeError: as GetMjcfCameraConfigs(), and as ApplyCameraConfig().
+    """
+    fixed = GetMjcfCameraConfigs(parser, model_instance)
+    plant, instance, model = described_model("AddMjcfCameras", parser, model_instance)
+    for config in fixed.values():
+        ApplyCameraConfig(config, builder, plant=plant)
+    moving = [camera for camera in model.cameras if camera.motion is not None]
+    if moving:
+        _add_moving(builder, plant, instance, model, moving)
+    sensors: dict[str, Any] = {
+        camera.name: builder.GetSubsystemByName(f"rgbd_sensor_{camera.name}") for camera in model.cameras
+    }
+    return sensors
+
+
+def _add_moving(
+    builder: DiagramBuilder, plant: MultibodyPlant, instance: ModelInstanceIndex, model: ModelDescription,
+    cameras: list[CameraDescription],
+) -> None:  # fmt: skip
+    scene_graph = find_system(builder, "scene_graph")
+    scope = plant.GetModelInstanceName(instance)
+    name = f"{scope.replace('::', '_')}_moving_cameras"
+    source = scene_graph.RegisterSource(name)
+    frames = []
+    for camera in cameras:
+        assert camera.motion is not None
+        frame = scene_graph.RegisterFrame(source, GeometryFrame(camera.name))
+        config = _config(model, scope, camera, Transform())
+        add_camera(config, builder, scene_graph, frame, RigidTransform(), config.MakeCameras())
+        frames.append((frame, camera.motion))
+    poses = builder.AddNamedSystem(name, MovingCameras(PlantFinder(plant, instance), frames))
+    builder.Connect(plant.get_body_poses_output_port(), poses.get_input_port())
+    builder.Connect(poses.get_output_port(), scene_graph.get_source_pose_port(source))

@@ -1,0 +1,183 @@
+"""Programs: variables, costs, constraints, guesses, removal; and what is refused, by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from merganser.framework.autodiff import AutoDiffXd, InitializeAutoDiff
+from merganser.framework.optimization import (
+    Binding,
+    BoundingBoxConstraint,
+    Cost,
+    ExpressionCost,
+    GetProgramType,
+    L1NormCost,
+    L2NormCost,
+    LinearConstraint,
+    LinearCost,
+    LInfNormCost,
+    LorentzConeConstraint,
+    MathematicalProgram,
+    PerspectiveQuadraticCost,
+    ProgramType,
+    PyFunctionCost,
+    QuadraticCost,
+    RotatedLorentzConeConstraint,
+    Solve,
+)
+from merganser.framework.symbolic import Expression, Variable, sin
+
+
+@pytest.fixture
+def prog() -> MathematicalProgram:
+    return MathematicalProgram()
+
+
+RNG = np.random.default_rng(3)
+A, b = RNG.normal(size=(3, 4)), RNG.normal(size=3)
+EVALUATORS: list[Any] = [
+    LinearCost(A[0], 2.0),
+    QuadraticCost(A.T @ A, A[1], 3.0),
+    L1NormCost(A, b),
+    L2NormCost(A, b),
+    LInfNormCost(A, b),
+    PerspectiveQuadraticCost(A, b + [9.0, 0, 0]),
+    LinearConstraint(A, b - 1, b),
+    BoundingBoxConstraint(np.zeros(4), np.ones(4)),
+    LorentzConeConstraint(A, b),
+    LorentzConeConstraint(A, b, LorentzConeConstraint.EvalType.kNonconvex),
+    RotatedLorentzConeConstraint(A, b),
+    PyFunctionCost(4, lambda x: x[0] * x[1] + x[2] ** 2 - x[3]),
+]
+
+
+@pytest.mark.parametrize("evaluator", EVALUATORS, ids=lambda e: type(e).__name__)
+def test_floats_derivatives_and_expressions_agree(evaluator: Any) -> None:
+    x = np.array([0.3, -0.7, 1.1, 0.4])
+    values = evaluator.Eval(x)
+    _, jacobian = evaluator._value_and_jacobian(x)
+    dual = evaluator.Eval(InitializeAutoDiff(x).ravel())
+    variables = np.array([Variable(f"x{i}") for i in range(4)])
+    symbolic = evaluator.Eval(variables)
+    for i in range(evaluator.num_outputs()):
+        assert isinstance(dual[i], AutoDiffXd)
+        assert dual[i].value() == pytest.approx(values[i])
+        np.testing.assert_allclose(dual[i].derivatives(), jacobian[i], atol=1e-12)
+        assert Expression(symbolic[i]).Evaluate(dict(zip(variables, x))) == pytest.approx(values[i])
+    h = 1e-6
+    central = [(evaluator.Eval(x + h * e) - evaluator.Eval(x - h * e)) / (2 * h) for e in np.eye(4)]
+    np.testing.assert_allclose(np.transpose(central), jacobian, atol=1e-7)
+
+
+def test_an_expression_keeps_its_chain_of_derivatives(prog: MathematicalProgram) -> None:
+    x = prog.NewContinuousVariables(2)
+    cost = prog.AddCost(sin(x[0]) * x[1]).evaluator()
+    assert isinstance(cost, ExpressionCost)
+    t = AutoDiffXd(0.5, [2.0])
+    (y,) = cost.Eval(np.array([t, t * t]))
+    assert y.derivatives()[0] == pytest.approx(2 * np.cos(0.5) * 0.25 + np.sin(0.5) * 2.0)
+
+
+def test_variables_have_places_names_and_guesses(prog: MathematicalProgram) -> None:
+    x = prog.NewContinuousVariables(2, "x")
+    X = prog.NewContinuousVariables(2, 3, "X")
+    S = prog.NewSymmetricContinuousVariables(2, "S")
+    B = prog.NewBinaryVariables(1)
+    assert X[1, 2].get_name() == "X(1,2)" and S[0, 1] is S[1, 0] and S[0, 1].get_name() == "S(1,0)"
+    assert prog.num_vars() == 2 + 6 + 3 + 1
+    assert prog.FindDecisionVariableIndices(X[1]) == [3, 5, 7]
+    assert prog.decision_variable_index()[B[0].get_id()] == 11
+    assert np.isnan(prog.initial_guess()).all()
+    prog.SetInitialGuess(X, np.arange(6.0).reshape(2, 3))
+    prog.SetInitialGuess(x[0], 7.0)
+    np.testing.assert_array_equal(prog.GetInitialGuess(X), np.arange(6.0).reshape(2, 3))
+    values = np.zeros(12)
+    prog.SetDecisionVariableValueInVector(X, np.ones((2, 3)), values)
+    assert values.sum() == 6.0
+
+
+def test_a_removed_binding_is_gone_and_a_clone_keeps_it(prog: MathematicalProgram) -> None:
+    x = prog.NewContinuousVariables(3)
+    cost, bound = prog.AddLinearCost([1.0, 1.0], x[:2]), prog.AddBoundingBoxConstraint(0, 1, x[:2])
+    clone = prog.Clone()
+    assert prog.RemoveCost(cost) == 1 and prog.RemoveCost(cost) == 0
+    assert prog.GetAllCosts() == [] and clone.GetAllCosts() == [cost]
+    with pytest.raises(ValueError, match=r"x\(0\) is still used by BoundingBoxConstraint"):
+        prog.RemoveDecisionVariable(x[0])
+    assert prog.RemoveConstraint(bound) == 1
+    assert prog.RemoveDecisionVariable(x[0]) == 0
+    assert prog.FindDecisionVariableIndex(x[2]) == 1 and clone.num_vars() == 3
+
+
+def test_a_binding_is_equal_by_evaluator_and_variables(prog: MathematicalProgram) -> None:
+    x = prog.NewContinuousVariables(2)
+    cost = LinearCost([1.0], 0.0)
+    assert Binding[Cost](cost, x[:1]) == Binding(cost, x[:1]) != Binding(cost, x[1:])
+
+
+@pytest.mark.parametrize(
+    ("add", "message"),
+    [
+        (lambda p, x: p.AddLinearConstraint([[1, np.nan]], [0], [1], x), r"LinearConstraint: A\[0, 1\] is nan"),
+        (lambda p, x: p.AddLinearConstraint([[1, 1.0]], [np.nan], [1], x), "lower bound has NaN at index 0"),
+        (lambda p, x: p.AddLinearConstraint([[1, 1.0]], [0, 0], [1, 1], x), "A has 1 rows, and the bounds 2"),
+        (lambda p, x: p.AddLinearConstraint([[1, 1, 1.0]], [0], [1], x), "takes 3 variables, got 2"),
+        (lambda p, x: p.AddLinearCost([1.0], [Variable("z")]), "LinearCost has z, which is not a decision variable"),
+        (lambda p, x: p.AddQuadraticCost(np.eye(3), [1, 1.0], x), r"QuadraticCost: expected Q of shape \(2, 2\)"),
+        (lambda p, x: p.AddPositiveSemidefiniteConstraint([[x[0], x[1]], [x[0], x[1]]]), "not symmetric"),
+        (lambda p, x: p.AddBoundingBoxConstraint(0, "a", x), "could not convert"),
+    ],
+)
+def test_wrong_data_leave_the_program_as_it_was(prog: MathematicalProgram, add: Any, message: str) -> None:
+    x = prog.NewContinuousVariables(2)
+    with pytest.raises((ValueError, TypeError), match=message):
+        add(prog, x)
+    assert prog.GetAllConstraints() == [] and prog.GetAllCosts() == [] and prog.num_vars() == 2
+
+
+def test_crossed_bounds_and_false_claims_name_the_binding(prog: MathematicalProgram) -> None:
+    x = prog.NewContinuousVariables(2)
+    crossed = prog.AddLinearConstraint([[1, 2.0]], [2], [1], x)
+    crossed.evaluator().set_description("reach")
+    with pytest.raises(ValueError, match=r"LinearConstraint 'reach' of x\(0\), x\(1\): nothing is between"):
+        Solve(prog)
+    prog.RemoveConstraint(crossed)
+    prog.AddBoundingBoxConstraint(0, 1, x)
+    prog.AddQuadraticCost(-np.eye(2), np.zeros(2), x, is_convex=True).evaluator().set_description("effort")
+    with pytest.raises(ValueError, match="QuadraticCost 'effort' was added with is_convex=True"):
+        Solve(prog)
+
+
+def test_formulas_that_say_nothing_or_are_false(prog: MathematicalProgram) -> None:
+    x = prog.NewContinuousVariables(1)
+    assert prog.AddConstraint(x[0] - x[0] >= -1).variables().size == 0
+    with pytest.raises(RuntimeError, match="always false"):
+        prog.AddConstraint(x[0] - x[0] >= 1)
+    with pytest.raises(RuntimeError, match="neither a relation"):
+        prog.AddConstraint(x[0] != 1)
+
+
+def test_the_class_of_a_program_grows_with_what_is_added(prog: MathematicalProgram) -> None:
+    x = prog.NewContinuousVariables(3)
+    kinds = []
+    for add in (
+        lambda: prog.AddLinearCost([1.0, 1, 1], x),
+        lambda: prog.AddQuadraticCost(np.eye(3), np.zeros(3), x),
+        lambda: prog.AddLorentzConeConstraint(x),
+        lambda: prog.AddCost(x[0] ** 4),
+    ):
+        add()
+        kinds.append(GetProgramType(prog))
+    expected = (ProgramType.kLP, ProgramType.kQP, ProgramType.kQuadraticCostConicConstraint, ProgramType.kNLP)
+    assert tuple(kinds) == expected
+
+
+def test_latex_names_costs_and_constraints(prog: MathematicalProgram) -> None:
+    x = prog.NewContinuousVariables(2, "x")
+    prog.AddLinearCost(x[0] + 2 * x[1])
+    prog.AddBoundingBoxConstraint(0, 1, x[:1])
+    text = prog.ToLatex()
+    assert "\\min" in text and "\\text{subject to}" in text and "0 \\le" in text

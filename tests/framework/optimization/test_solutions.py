@@ -1,0 +1,343 @@
+"""Solutions that are known in closed form, infeasible and unbounded programs, and solves that are ended."""
+
+from __future__ import annotations
+
+import signal
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from merganser.framework.optimization import (
+    AddLogarithmicSos1Constraint,
+    AddLogarithmicSos2Constraint,
+    AddSos2Constraint,
+    ChooseBestSolver,
+    ClarabelSolver,
+    GurobiSolver,
+    IpoptSolver,
+    MathematicalProgram,
+    MixedIntegerBranchAndBound,
+    SnoptSolver,
+    SolutionResult,
+    Solve,
+    SolveInParallel,
+    SolverOptions,
+)
+from merganser.framework.symbolic import Polynomial, Variables
+
+
+@pytest.fixture
+def prog() -> MathematicalProgram:
+    return MathematicalProgram()
+
+
+def test_least_squares_is_the_solution_of_the_normal_equations(prog: MathematicalProgram) -> None:
+    rng = np.random.default_rng(0)
+    A, b = rng.normal(size=(8, 4)), rng.normal(size=8)
+    x = prog.NewContinuousVariables(4)
+    prog.Add2NormSquaredCost(A, b, x)
+    np.testing.assert_allclose(Solve(prog).GetSolution(x), np.linalg.lstsq(A, b, rcond=None)[0], atol=1e-9)
+
+
+def test_prices_are_the_slopes_of_the_least_cost_by_the_bounds() -> None:
+    def least(low: float, target: float, height: float) -> Any:
+        prog = MathematicalProgram()
+        x = prog.NewContinuousVariables(3)
+        prog.AddQuadraticCost(np.eye(3), [0.3, -0.2, 0.1], x)
+        bindings = [
+            prog.AddLinearConstraint(np.array([[-1.0, -2.0, 0.5]]), [-np.inf], [-low], x),
+            prog.AddLinearEqualityConstraint(np.array([[1.0, 1.0, 1.0]]), [target], x),
+            prog.AddBoundingBoxConstraint(height, np.inf, x[2:]),
+        ]
+        options = SolverOptions(options={"Clarabel": {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}})
+        return Solve(prog, None, options), bindings
+
+    result, bindings = least(3.0, 2.0, 0.8)
+    prices = [result.GetDualSolution(binding)[0] for binding in bindings]
+    h = 1e-3
+    base, slopes = np.array([3.0, 2.0, 0.8]), []
+    for e in np.eye(3):
+        high, low = (least(*(base + sign * h * e))[0].get_optimal_cost() for sign in (1.0, -1.0))
+        slopes.append((high - low) / (2 * h))
+    np.testing.assert_allclose(prices, [-slopes[0], slopes[1], slopes[2]], atol=1e-5)
+
+
+def test_the_smallest_circle_around_points(prog: MathematicalProgram) -> None:
+    center, radius = prog.NewContinuousVariables(2), prog.NewContinuousVariables(1)
+    prog.AddLinearCost(radius[0])
+    for point in ((0, 0), (2, 0), (1, 1), (1, 0.2)):
+        prog.AddLorentzConeConstraint(np.array([radius[0] + 0.0, *(center - np.array(point))]))
+    result = Solve(prog)
+    assert result.get_optimal_cost() == pytest.approx(1.0, abs=1e-6)
+    np.testing.assert_allclose(result.GetSolution(center), [1, 0], atol=1e-4)
+
+
+def test_the_greatest_determinant_and_mean_under_a_trace(prog: MathematicalProgram) -> None:
+    X = prog.NewSymmetricContinuousVariables(3)
+    prog.AddMaximizeLogDeterminantCost(X)
+    prog.AddLinearConstraint(np.ones((1, 3)), [-np.inf], [6.0], X.diagonal())
+    result = Solve(prog)
+    np.testing.assert_allclose(result.GetSolution(X), 2.0 * np.eye(3), atol=1e-3)
+    assert result.get_optimal_cost() == pytest.approx(-3 * np.log(2.0), abs=1e-5)
+
+    means = MathematicalProgram()
+    z = means.NewContinuousVariables(3)
+    means.AddMaximizeGeometricMeanCost(z, 2.0)
+    means.AddLinearConstraint(np.array([[1.0, 2.0, 4.0]]), [-np.inf], [12.0], z)
+    np.testing.assert_allclose(Solve(means).GetSolution(z), [4, 2, 1], atol=1e-3)
+
+
+def test_the_sum_of_lengths_is_that_of_its_epigraph(prog: MathematicalProgram) -> None:
+    x = prog.NewContinuousVariables(1)
+    prog.AddL1NormCostInEpigraphForm(np.ones((3, 1)), [-1.0, -2.0, -9.0], x)
+    result = Solve(prog)
+    assert result.GetSolution(x[0]) == pytest.approx(2.0) and result.get_optimal_cost() == pytest.approx(8.0)
+
+
+def test_motzkin_polynomial_is_a_sum_of_squares_only_when_multiplied(prog: MathematicalProgram) -> None:
+    x, y = prog.NewIndeterminates(2)
+    motzkin = x**4 * y**2 + x**2 * y**4 - 3 * x**2 * y**2 + 1
+    prog.AddSosConstraint(motzkin)
+    assert Solve(prog).get_solution_result() is SolutionResult.kInfeasibleConstraints
+    multiplied = MathematicalProgram()
+    multiplied.AddIndeterminates([x, y])
+    gram, basis = multiplied.AddSosConstraint((x**2 + y**2 + 1) * motzkin)
+    result = Solve(multiplied)
+    assert result.is_success()
+    Q = result.GetSolution(gram)
+    assert np.linalg.eigvalsh(Q).min() > -1e-7
+    monomials = np.array([each.ToExpression() for each in basis])
+    square = monomials @ (Q @ monomials)
+    assert Polynomial(square).CoefficientsAlmostEqual(Polynomial((x**2 + y**2 + 1) * motzkin), 1e-6)
+
+
+def test_the_least_value_of_a_polynomial_by_sums_of_squares(prog: MathematicalProgram) -> None:
+    x = prog.NewIndeterminates(1)[0]
+    bound = prog.NewContinuousVariables(1, "bound")[0]
+    prog.AddSosConstraint(Polynomial(x**4 - 3 * x**2 + x - bound, Variables([x])))
+    prog.AddLinearCost(-bound)
+    values = np.polyval([1, 0, -3, 1, 0], np.roots([4, 0, -6, 1]).real)
+    assert Solve(prog).GetSolution(bound) == pytest.approx(values.min(), abs=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["kSos", "kSdsos", "kDsos"])
+def test_polynomials_of_each_cone_are_nonnegative(prog: MathematicalProgram, kind: str) -> None:
+    x = Variables(prog.NewIndeterminates(2))
+    p, Q = prog.NewSosPolynomial(x, 4, MathematicalProgram.NonnegativePolynomial[kind])
+    rng = np.random.default_rng(1)
+    prog.AddLinearCost(rng.normal(size=Q.size), Q.ravel("F"))
+    prog.AddBoundingBoxConstraint(-1, 1, Q)
+    result = Solve(prog)
+    assert result.is_success() and np.linalg.eigvalsh(result.GetSolution(Q)).min() > -1e-6
+    assert result.GetSolution(p).decision_variables().empty()
+
+
+def test_a_knapsack_by_two_solvers() -> None:
+    values, weights = np.array([10.0, 13, 18, 31, 7, 15]), np.array([2.0, 3, 4, 7, 1, 4])
+
+    def program() -> tuple[MathematicalProgram, Any]:
+        prog = MathematicalProgram()
+        taken = prog.NewBinaryVariables(6)
+        prog.AddLinearCost(-values, taken)
+        prog.AddLinearConstraint(weights[np.newaxis], [0], [10], taken)
+        return prog, taken
+
+    every = np.array(np.meshgrid(*[[0, 1]] * 6)).reshape(6, -1).T
+    best = max(float(values @ row) for row in every if weights @ row <= 10)
+    prog, taken = program()
+    assert ChooseBestSolver(prog).name() == "HiGHS"
+    assert -Solve(prog).get_optimal_cost() == pytest.approx(best)
+    search = MixedIntegerBranchAndBound(prog, ClarabelSolver.id())
+    assert search.Solve() is SolutionResult.kSolutionFound
+    assert -search.GetOptimalCost() == pytest.approx(best, abs=1e-5)
+    assert values @ search.GetSolution(taken) == pytest.approx(best, abs=1e-5)
+
+
+def test_an_infeasible_linear_program_names_the_rows_that_are_at_odds(prog: MathematicalProgram) -> None:
+    x = prog.NewContinuousVariables(2)
+    prog.AddLinearCost([1.0, 1.0], x)
+    prog.AddBoundingBoxConstraint(0, 1, x)
+    prog.AddLinearConstraint(np.array([[1.0, 1.0]]), [5], [6], x).evaluator().set_description("far")
+    prog.AddLinearConstraint(np.array([[1.0, -1.0]]), [-1], [1], x).evaluator().set_description("near")
+    result = Solve(prog)
+    assert result.get_solution_result() is SolutionResult.kInfeasibleConstraints and result.get_optimal_cost() == np.inf
+    assert result.GetInfeasibleConstraintNames(prog) == ["far[0]: 5.000000 <= 2.000000 <= 6.000000"]
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])
+def test_an_exception_in_a_function_ends_the_solve_and_leaves_the_program(
+    prog: MathematicalProgram, error: type[BaseException]
+) -> None:
+    calls = []
+
+    def cost(x: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 3:
+            raise error
+        return (x[0] - 1.0) ** 2 + x[1] ** 4
+
+    x = prog.NewContinuousVariables(2)
+    prog.AddCost(cost, x)
+    prog.SetInitialGuess(x, [3.0, 2.0])
+    with pytest.raises(error):
+        Solve(prog)
+    np.testing.assert_array_equal(prog.GetInitialGuess(x), [3.0, 2.0])
+    assert Solve(prog).GetSolution(x[0]) == pytest.approx(1.0, abs=1e-4)
+
+
+def test_a_function_of_the_wrong_size_is_named(prog: MathematicalProgram) -> None:
+    x = prog.NewContinuousVariables(1)
+    prog.AddConstraint(lambda z: [z[0], z[0]], [0.0], [1.0], x, "grip")
+    with pytest.raises(ValueError, match="'grip': expected 1 values of the function, got 2"):
+        Solve(prog)
+
+
+def test_names_of_other_solvers_work_and_tell_who_ran(prog: MathematicalProgram) -> None:
+    x = prog.NewContinuousVariables(2)
+    prog.AddCost((x[0] - 1) ** 4 + x[1] ** 2)
+    prog.SetSolverOption(SnoptSolver.id(), "Major iterations limit", 200)
+    result = SnoptSolver().Solve(prog)
+    assert result.is_success() and result.get_solver_id().name() == "SLSQP"
+    prog.SetSolverOption(IpoptSolver.id(), "mu_strategy", "adaptive")
+    with pytest.warns(UserWarning, match="IpoptSolver: the option 'mu_strategy' is not used"):
+        IpoptSolver().Solve(prog)
+    with pytest.raises(ValueError, match="GurobiSolver cannot solve: it is not available"):
+        GurobiSolver().Solve(prog)
+    with pytest.raises(ValueError, match="ClarabelSolver is unable to solve because GenericCost was declared"):
+        ClarabelSolver().Solve(prog)
+
+
+def test_callbacks_see_the_solver_go_and_scaling_changes_no_solution(prog: MathematicalProgram) -> None:
+    x = prog.NewContinuousVariables(2)
+    seen: list[float] = []
+    prog.AddVisualizationCallback(lambda values: seen.append(float(values[0])), x[1:])
+    prog.AddCost((1000.0 * x[0] - 1) ** 2 + (x[1] - 2) ** 2 + x[1] ** 4)
+    prog.SetVariableScaling(x[0], 1e-3)
+    result = Solve(prog)
+    assert seen and seen[-1] == pytest.approx(result.GetSolution(x[1]))
+    assert result.GetSolution(x[0]) == pytest.approx(1e-3, abs=1e-7)
+
+
+def test_lemke_solves_problems_that_are_degenerate() -> None:
+    rng = np.random.default_rng(2)
+    for trial in range(50):
+        root = np.round(rng.normal(size=(4, 4)), 1)
+        M, q = root @ root.T + (trial % 2) * np.eye(4), np.round(rng.normal(size=4))
+        prog = MathematicalProgram()
+        x = prog.NewContinuousVariables(4)
+        binding = prog.AddLinearComplementarityConstraint(M, q, x)
+        result = Solve(prog)
+        assert not result.is_success() or binding.evaluator().CheckSatisfied(result.GetSolution(x), 1e-8)
+        assert result.is_success() or trial % 2 == 0
+
+
+def test_ctrl_c_ends_a_large_solve_at_once(prog: MathematicalProgram) -> None:
+    rng = np.random.default_rng(0)
+    n = 300
+    root = rng.normal(size=(n, n))
+    x = prog.NewContinuousVariables(n)
+    prog.AddQuadraticCost(root.T @ root, np.ones(n), x, is_convex=True)
+    prog.AddLinearConstraint(rng.normal(size=(n, n)), -np.ones(n), np.ones(n), x)
+    started = time.process_time()
+    assert Solve(prog).is_success()
+    whole = time.process_time() - started
+    # By the clock of the process, which stands still where others work.
+    handler = signal.signal(signal.SIGPROF, lambda *_: signal.default_int_handler(signal.SIGINT, None))
+    try:
+        started = time.process_time()
+        with pytest.raises(KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_PROF, 0.3 * whole)
+            Solve(prog)
+            signal.setitimer(signal.ITIMER_PROF, 0.0)
+        assert time.process_time() - started < 0.75 * whole
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.signal(signal.SIGPROF, handler)
+
+
+def test_programs_in_parallel_end_as_one_by_one() -> None:
+    progs = []
+    for k in range(6):
+        prog = MathematicalProgram()
+        x = prog.NewContinuousVariables(2)
+        prog.AddQuadraticErrorCost(1.0, [k, 1.0], x)
+        prog.AddBoundingBoxConstraint(0, 3, x)
+        progs.append(prog)
+    results = SolveInParallel(progs, parallelism=2)
+    for prog, result in zip(progs, results):
+        np.testing.assert_array_equal(result.get_x_val(), Solve(prog).get_x_val())
+    guesses = [[0.0, 0.0], [1.0, 2.0]]
+    assert [r.is_success() for r in SolveInParallel(progs[:2], guesses, solver_id=ClarabelSolver.id())] == [True, True]
+    with pytest.raises(ValueError, match="6 programs, and 2 guesses"):
+        SolveInParallel(progs, guesses)
+
+
+def test_a_linear_program_that_presolving_takes_for_infeasible_is_unbounded(prog: MathematicalProgram) -> None:
+    # HiGHS says "infeasible" of this program, which x = 0 satisfies.
+    A = [[0.841, 0.188, 0.331, 0.411, -1.011, 0.783], [2.057, -1.638, -1.729, -1.505, 0.841, 0.129]]
+    x = prog.NewContinuousVariables(6)
+    prog.AddLinearConstraint(A, [-1.3, -1.8], [-0.0, np.inf], x)
+    prog.AddLinearCost([-0.2, 0.6, 0.1, 0.5, -0.4, 0.7], x)
+    assert Solve(prog).get_solution_result() is SolutionResult.kUnbounded
+
+
+def test_cheaper_cones_bound_the_least_cost_from_both_sides() -> None:
+    def least(change: str) -> float:
+        prog = MathematicalProgram()
+        X = prog.NewSymmetricContinuousVariables(3)
+        constraint = prog.AddPositiveSemidefiniteConstraint(X)
+        prog.AddLinearEqualityConstraint(np.ones((1, 3)), [1.0], X.diagonal())
+        prog.AddLinearCost([1.0, -2.0, 3.0], [X[0, 1], X[1, 2], X[0, 2]])
+        if change:
+            getattr(prog, change)(constraint)
+            assert prog.positive_semidefinite_constraints() == []
+        return Solve(prog).get_optimal_cost()
+
+    changes = (
+        "RelaxPsdConstraintToDdDualCone",
+        "RelaxPsdConstraintToSddDualCone",
+        "",
+        "TightenPsdConstraintToSdd",
+        "TightenPsdConstraintToDd",
+    )
+    costs = [least(change) for change in changes]
+    assert np.diff(costs).min() > -1e-6 and costs[-1] - costs[0] > 0.1
+
+
+@pytest.mark.parametrize("is_logarithmic", [False, True])
+def test_only_neighbours_have_weight(is_logarithmic: bool) -> None:
+    heights = np.array([0.0, 2.0, 1.0, 5.0, 0.5])  # of a function that is linear between 0, 1, 2, 3 and 4
+
+    def least(position: float) -> float:
+        prog = MathematicalProgram()
+        weights = prog.NewContinuousVariables(5)
+        if is_logarithmic:
+            AddLogarithmicSos2Constraint(prog, weights)
+        else:
+            AddSos2Constraint(prog, weights, prog.NewBinaryVariables(4))
+        prog.AddLinearEqualityConstraint(np.arange(5.0)[np.newaxis], [position], weights)
+        prog.AddLinearCost(heights, weights)
+        return Solve(prog).get_optimal_cost()
+
+    for position in (0.0, 0.3, 1.5, 2.0, 2.9, 3.5, 4.0):
+        assert least(position) == pytest.approx(np.interp(position, np.arange(5), heights), abs=1e-7)
+
+
+def test_exactly_one_weight_has_its_code() -> None:
+    for place in range(5):
+        prog = MathematicalProgram()
+        weights, digits = AddLogarithmicSos1Constraint(prog, 5)
+        prog.AddLinearCost(-np.eye(5)[place], weights)
+        result = Solve(prog)
+        np.testing.assert_allclose(result.GetSolution(weights), np.eye(5)[place], atol=1e-7)
+        code = int("".join(str(round(digit)) for digit in result.GetSolution(digits)), 2)
+        assert code == place ^ (place >> 1)
+
+
+def test_polynomials_of_even_degrees_have_two_gram_matrices(prog: MathematicalProgram) -> None:
+    x = Variables(prog.NewIndeterminates(2))
+    p, odd, even = prog.NewEvenDegreeSosPolynomial(x, 4)
+    assert odd.shape == (2, 2) and even.shape == (4, 4)
+    assert {m.total_degree() % 2 for m in p.monomial_to_coefficient_map()} == {0}

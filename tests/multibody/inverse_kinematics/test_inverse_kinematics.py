@@ -1,0 +1,201 @@
+"""Inverse kinematics: postures that keep what is asked of them, and errors that say what is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from merganser.framework import DiagramBuilder
+from merganser.framework.autodiff import InitializeAutoDiff
+from merganser.framework.math import RigidTransform, RotationMatrix
+from merganser.framework.optimization import MathematicalProgram, Solve
+from merganser.geometry import Box, Sphere
+from merganser.multibody.inverse_kinematics import (
+    AddMultibodyPlantConstraints,
+    DistanceConstraint,
+    InverseKinematics,
+    MinimumDistanceLowerBoundConstraint,
+    OrientationConstraint,
+    PositionConstraint,
+)
+from merganser.multibody.parsing import Parser
+from merganser.multibody.plant import AddMultibodyPlantSceneGraph, CoulombFriction, MultibodyPlant
+from merganser.multibody.tree import FixedOffsetFrame, RevoluteJoint, SpatialInertia
+
+ARM = str(Path(__file__).resolve().parents[3] / "examples" / "models" / "arm7.urdf")
+
+
+def arm() -> Any:
+    plant = MultibodyPlant(0.0)
+    Parser(plant).AddModels(ARM)
+    plant.Finalize()
+    return plant
+
+
+def hand_of(plant: Any) -> Any:
+    return plant.get_body(plant.GetBodyIndices(plant.GetModelInstanceByName("arm7"))[-1]).body_frame()
+
+
+def reach(ik: InverseKinematics, plant: Any, p_WH: Any, margin: float = 1e-3) -> None:
+    p_WH = np.asarray(p_WH)
+    ik.AddPositionConstraint(hand_of(plant), [0.0] * 3, plant.world_frame(), p_WH - margin, p_WH + margin)
+
+
+def test_every_pose_that_an_arm_can_take_is_found_from_one_guess() -> None:
+    plant = arm()
+    context, hand, rng = plant.CreateDefaultContext(), hand_of(plant), np.random.default_rng(0)
+    for _ in range(20):
+        plant.SetPositions(context, rng.uniform(plant.GetPositionLowerLimits(), plant.GetPositionUpperLimits()))
+        X_WH = plant.CalcRelativeTransform(context, plant.world_frame(), hand)
+        ik = InverseKinematics(plant)
+        reach(ik, plant, X_WH.translation())
+        ik.AddOrientationConstraint(plant.world_frame(), X_WH.rotation(), hand, RotationMatrix(), 1e-2)
+        ik.prog().SetInitialGuess(ik.q(), np.zeros(plant.num_positions()))
+        result = Solve(ik.prog())
+        assert result.is_success()
+        q = result.GetSolution(ik.q())
+        assert (q >= plant.GetPositionLowerLimits() - 1e-6).all() and (q <= plant.GetPositionUpperLimits() + 1e-6).all()
+        plant.SetPositions(context, q)
+        X = plant.CalcRelativeTransform(context, plant.world_frame(), hand)
+        np.testing.assert_allclose(X.translation(), X_WH.translation(), atol=1.1e-3)
+        assert X_WH.rotation().InvertAndCompose(X.rotation()).ToAngleAxis().angle() < 1.1e-2
+
+
+def test_what_is_out_of_reach_is_infeasible_and_the_constraint_is_named() -> None:
+    plant = arm()
+    ik = InverseKinematics(plant)
+    reach(ik, plant, [5.0, 0.0, 0.0])
+    ik.prog().GetAllConstraints()[-1].evaluator().set_description("hand on the moon")
+    result = Solve(ik.prog())
+    assert not result.is_success()
+    assert any("hand on the moon" in name for name in result.GetInfeasibleConstraintNames(ik.prog()))
+
+
+def test_locked_joints_stay_where_they_are() -> None:
+    plant = arm()
+    context = plant.CreateDefaultContext()
+    plant.SetPositions(context, np.full(7, 0.3))
+    joint = plant.get_joint(plant.GetJointIndices()[1])
+    assert joint.num_positions() == 1
+    joint.Lock(context)
+    ik = InverseKinematics(plant, context)
+    reach(ik, plant, [0.3, 0.3, 0.6], 0.01)
+    result = Solve(ik.prog())
+    assert result.is_success()
+    assert result.GetSolution(ik.q())[joint.position_start()] == pytest.approx(0.3, abs=1e-9)
+
+
+def scene(distance: float) -> Any:
+    """A ball on an arm of two links in a plane, and a post in its way."""
+    builder = DiagramBuilder()
+    plant, _ = AddMultibodyPlantSceneGraph(builder, 0.0)
+    parent, friction = plant.world_body(), CoulombFriction(0.5, 0.5)
+    for i in range(2):
+        body = plant.AddRigidBody(f"link{i}", SpatialInertia.SolidSphereWithMass(1.0, 0.1))
+        end = plant.AddFrame(FixedOffsetFrame(f"end{i}", parent.body_frame(), RigidTransform([0.5 * i, 0.0, 0.0])))
+        plant.AddJoint(RevoluteJoint(f"joint{i}", end, body.body_frame(), [0.0, 0.0, 1.0]))
+        parent = body
+    X_BG = RigidTransform([0.5, 0.0, 0.0])
+    ball = plant.RegisterCollisionGeometry(parent, X_BG, Sphere(0.05), "ball", friction)
+    X_WG = RigidTransform([distance, 0.0, 0.0])
+    post = plant.RegisterCollisionGeometry(plant.world_body(), X_WG, Box(0.1, 0.1, 1.0), "post", friction)
+    plant.Finalize()
+    context = builder.Build().CreateDefaultContext()
+    return plant, plant.GetMyMutableContextFromRoot(context), (ball, post), context
+
+
+def test_distances_are_kept() -> None:
+    plant, context, pair, _root = scene(0.9)
+    ik = InverseKinematics(plant, context)
+    ik.AddDistanceConstraint(pair, 0.02, 0.03)
+    ik.prog().SetInitialGuess(ik.q(), [0.4, 0.3])
+    result = Solve(ik.prog())
+    assert result.is_success()
+    plant.SetPositions(context, result.GetSolution(ik.q()))
+    query = plant.get_geometry_query_input_port().Eval(context)
+    assert 0.02 - 1e-6 <= query.ComputeSignedDistancePairClosestPoints(*pair).distance <= 0.03 + 1e-6
+
+
+def test_a_hand_comes_as_near_as_it_may_without_touching() -> None:
+    plant, context, pair, _root = scene(0.9)
+    ik = InverseKinematics(plant, context)
+    ik.AddMinimumDistanceLowerBoundConstraint(0.05, influence_distance_offset=0.1)
+    hand = plant.GetFrameByName("link1")
+    ik.AddPositionCost(plant.world_frame(), [0.9, 0.0, 0.0], hand, [0.5, 0.0, 0.0], np.eye(3))
+    ik.prog().SetInitialGuess(ik.q(), [0.4, 0.3])
+    result = Solve(ik.prog())
+    assert result.is_success()
+    plant.SetPositions(context, result.GetSolution(ik.q()))
+    query = plant.get_geometry_query_input_port().Eval(context)
+    distance = query.ComputeSignedDistancePairClosestPoints(*pair).distance
+    assert distance == pytest.approx(0.05, abs=2e-3)
+    assert distance > 0.05 - 1e-6
+
+
+def test_no_pair_within_the_influence_distance_satisfies_the_lower_bound() -> None:
+    plant, context, _pair, _root = scene(3.0)
+    constraint = MinimumDistanceLowerBoundConstraint(plant, 0.01, context)
+    assert constraint.Eval(np.zeros(2))[0] == 0.0
+    assert constraint.CheckSatisfied(np.zeros(2))
+    assert (constraint.distance_bound(), constraint.influence_distance()) == (0.01, 0.02)
+
+
+def test_derivatives_reach_autodiff() -> None:
+    plant = arm()
+    context, hand = plant.CreateDefaultContext(), hand_of(plant)
+    world = plant.world_frame()
+    constraint = PositionConstraint(plant, world, [-1.0] * 3, [1.0] * 3, hand, [0.1, 0.0, 0.0], context)
+    q = np.linspace(-0.5, 0.7, 7)
+    values = constraint.Eval(InitializeAutoDiff(q).ravel())
+    plant.SetPositions(context, q)
+    J = plant.CalcJacobianPositionVector(context, hand, [0.1, 0.0, 0.0], world, world)
+    np.testing.assert_allclose([value.derivatives() for value in values], J, rtol=1e-12, atol=1e-12)
+
+
+def test_what_a_plant_keeps_to_is_kept() -> None:
+    """Limits, a unit quaternion, and a ball that ties a floating body to the hand."""
+    plant = MultibodyPlant(0.001)
+    Parser(plant).AddModels(ARM)
+    body = plant.AddRigidBody("weight", plant.AddModelInstance("weight"), SpatialInertia.SolidCubeWithMass(1.0, 0.1))
+    hand = hand_of(plant).body()
+    plant.AddBallConstraint(hand, [0.1, 0.0, 0.0], body, [0.0, 0.0, 0.05])
+    plant.Finalize()
+    prog, context = MathematicalProgram(), plant.CreateDefaultContext()
+    q = prog.NewContinuousVariables(plant.num_positions(), "q")
+    assert len(AddMultibodyPlantConstraints(plant, q, prog, context)) == 4
+    rng = np.random.default_rng(3)
+    guess = rng.uniform(-0.5, 0.5, len(q))
+    guess[7:11] = [1.0, 0.2, 0.0, 0.0]
+    prog.SetInitialGuess(q, guess)
+    result = Solve(prog)
+    assert result.is_success()
+    plant.SetPositions(context, result.GetSolution(q))
+    P = plant.CalcPointsPositions(context, hand.body_frame(), [0.1, 0.0, 0.0], plant.world_frame())
+    Q = plant.CalcPointsPositions(context, body.body_frame(), [0.0, 0.0, 0.05], plant.world_frame())
+    np.testing.assert_allclose(P, Q, atol=1e-6)
+    start = body.floating_positions_start()
+    assert np.linalg.norm(result.GetSolution(q)[start : start + 4]) == pytest.approx(1.0, abs=1e-6)
+
+
+def test_wrong_arguments_are_refused_with_their_names() -> None:
+    plant, other = arm(), arm()
+    context = plant.CreateDefaultContext()
+    world, hand = plant.world_frame(), hand_of(plant)
+    with pytest.raises(RuntimeError, match="PositionConstraint: frame 'world' is not of plant"):
+        PositionConstraint(plant, other.world_frame(), [0.0] * 3, [1.0] * 3, hand, [0.0] * 3, context)
+    with pytest.raises(ValueError, match="lower bounds"):
+        PositionConstraint(plant, world, [1.0] * 3, [0.0] * 3, hand, [0.0] * 3, context)
+    with pytest.raises(ValueError, match=r"theta_bound must not be negative, got -0.1"):
+        OrientationConstraint(plant, world, RotationMatrix(), hand, RotationMatrix(), -0.1, context)
+    with pytest.raises(RuntimeError, match=r"DistanceConstraint: plant .* is not registered with a SceneGraph"):
+        DistanceConstraint(plant, (None, None), context, 0.0, 1.0)
+    with pytest.raises(ValueError, match="was given the context of system"):
+        InverseKinematics(plant, other.CreateDefaultContext())
+    with pytest.raises(TypeError, match="takes a MultibodyPlant of floats"):
+        InverseKinematics(plant.ToAutoDiffXd())
+    unfinished = MultibodyPlant(0.0)
+    with pytest.raises(RuntimeError, match="not finalized"):
+        InverseKinematics(unfinished)
