@@ -68,6 +68,17 @@ class Page:
         self.wait_for(marker)
         return self
 
+    def hear_late(self, delay: float) -> None:
+        """What servers tell pages that are opened from now on comes later than it does [s], as on a busy machine."""
+        self.page.add_init_script(
+            f"""
+            const prototype = WebSocket.prototype, {{set}} = Object.getOwnPropertyDescriptor(prototype, "onmessage");
+            Object.defineProperty(prototype, "onmessage", {{
+                set(listener) {{ set.call(this, event => setTimeout(() => listener(event), {1000 * delay})); }},
+            }});
+            """
+        )
+
     def wait_for(self, marker: str) -> None:
         """Waits until something of this name is in the scene."""
         self.page.wait_for_function("name => viewer.scene.getObjectByName(name) !== undefined", arg=marker)

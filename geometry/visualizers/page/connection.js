@@ -2,7 +2,7 @@
 // checked by client_messages.py.
 
 const reported = {};
-let connection = null;
+let connection = null, has_scene = false;  // before it has, the camera is nobody's
 
 const report = (message, only_changes = false) => {
   const text = JSON.stringify(message);
@@ -16,7 +16,7 @@ const connect = () => {
   const open = () => {
     connection = new WebSocket(location.href.replace(/^http/, "ws").replace(/[^/]*$/, ""));
     connection.binaryType = "arraybuffer";
-    connection.onmessage = event => receive(event.data);
+    connection.onmessage = event => receive(event.data).then(() => { has_scene = true; });
     connection.onopen = () => { if (was_open) location.reload(); was_open = true; };
     connection.onclose = () => { element("status").hidden = false; setTimeout(open, 1000); };
   };
@@ -26,8 +26,11 @@ const connect = () => {
     const pad = [...navigator.getGamepads?.() ?? []].find(each => each?.connected), rounded = x => Math.round(100 * x) / 100;
     const gamepad = pad ? {index: pad.index, button_values: pad.buttons.map(b => rounded(b.value)), axes: pad.axes.map(rounded)} : {};
     if (pad || reported.gamepad) report({type: "gamepad", gamepad}, true);
-    const {matrixWorld, isPerspectiveCamera} = viewer.camera;
-    if (tracks_camera) report({type: "camera_pose", camera_pose: matrixWorld.elements, is_perspective: !!isPerspectiveCamera}, true);
+    if (tracks_camera && has_scene) {
+      viewer.camera.updateWorldMatrix(true, false);
+      const {matrixWorld, isPerspectiveCamera} = viewer.camera;
+      report({type: "camera_pose", camera_pose: matrixWorld.elements, is_perspective: !!isPerspectiveCamera}, true);
+    }
   };
   open();
   tell();

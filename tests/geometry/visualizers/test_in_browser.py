@@ -417,8 +417,13 @@ def test_a_button_stops_a_simulation(page: Page, meshcat: Meshcat) -> None:
 
 def test_the_camera_of_a_page_is_known_where_it_is_asked_to_tell(page: Page, meshcat: Meshcat) -> None:
     meshcat.SetCameraPose([1.0, -2.0, 1.5], [0.5, 0.5, 0.0])
+    page.hear_late(0.3)
+    told: list[str] = []
+    page.page.on("websocket", lambda socket: socket.on("framesent", lambda text: told.append(text)))
     page.open(meshcat.web_url() + "/?tracked_camera=on", mark(meshcat))
     assert eventually(lambda: meshcat.GetTrackedCameraPose() is not None)
+    page.page.wait_for_timeout(100)
+    assert len([text for text in told if "camera_pose" in text]) == 1  # and nothing of a camera that was not set yet
     X_WC = meshcat.GetTrackedCameraPose()
     np.testing.assert_allclose(X_WC.translation(), [1, -2, 1.5], atol=1e-6)
     direction = np.array([-0.5, 2.5, -1.5])
