@@ -180,6 +180,81 @@ def test_what_a_plant_keeps_to_is_kept() -> None:
     assert np.linalg.norm(result.GetSolution(q)[start : start + 4]) == pytest.approx(1.0, abs=1e-6)
 
 
+def chain(lengths: list[float]) -> Any:
+    """Links that turn about z, each at the end of the one before; not finalized. With its links."""
+    plant, links = MultibodyPlant(0.0), []
+    frame = plant.world_frame()
+    for number, length in enumerate(lengths):
+        links.append(plant.AddRigidBody(f"link{number}", SpatialInertia.SolidCubeWithMass(1.0, 0.1)))
+        plant.AddJoint(RevoluteJoint(f"joint{number}", frame, links[-1].body_frame(), [0.0, 0.0, 1.0]))
+        frame = plant.AddFrame(
+            FixedOffsetFrame(f"end{number}", links[-1].body_frame(), RigidTransform([length, 0.0, 0.0]))
+        )
+    return plant, links
+
+
+def solve_for_postures(plant: Any, guess: list[float]) -> Any:
+    """The plant's constraints seen from its default posture; positions from a guess."""
+    prog = MathematicalProgram()
+    q = prog.NewContinuousVariables(plant.num_positions(), "q")
+    AddMultibodyPlantConstraints(plant, q, prog, plant.CreateDefaultContext())
+    result = Solve(prog, guess)
+    assert result.is_success()
+    return result.GetSolution(q)
+
+
+def test_a_rod_is_kept_that_is_at_its_dead_centre_in_the_context() -> None:
+    plant, (crank,) = chain([1.0])
+    plant.AddDistanceConstraint(crank, [1.0, 0.0, 0.0], plant.world_body(), [3.0, 0.0, 0.0], 2.5)
+    plant.Finalize()
+    (angle,) = solve_for_postures(plant, [0.4])
+    assert np.hypot(3.0 - np.cos(angle), np.sin(angle)) == pytest.approx(2.5, abs=1e-6)
+
+
+@pytest.mark.parametrize("guess", [[0.5, 0.3, -1.0], [0.0, 0.0, 0.0]], ids=["bent", "stretched"])
+def test_a_planar_linkage_closes_though_nothing_moves_out_of_its_plane(guess: list[float]) -> None:
+    plant, links = chain([1.0, 2.0, 1.5])
+    plant.AddBallConstraint(links[-1], [1.5, 0.0, 0.0], plant.world_body(), [2.0, 0.0, 0.0])
+    plant.Finalize()
+    angles = np.cumsum(solve_for_postures(plant, guess))
+    np.testing.assert_allclose(np.exp(1j * angles) @ [1.0, 2.0, 1.5], 2.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("start", [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+def test_a_body_turns_to_one_orientation_from_anywhere_half_a_turn_away_too(start: list[float]) -> None:
+    plant = MultibodyPlant(0.0)
+    body = plant.AddRigidBody("body", SpatialInertia.SolidCubeWithMass(1.0, 0.1))
+    plant.Finalize()
+    ik, R_WB = InverseKinematics(plant), RotationMatrix.MakeZRotation(0.5)
+    ik.AddOrientationConstraint(plant.world_frame(), R_WB, body.body_frame(), RotationMatrix(), 0.0)
+    result = Solve(ik.prog(), [*start, 0.0, 0.0, 0.0])
+    assert result.is_success()
+    R = plant.EvalBodyPoseInWorld(ik.context(), body).rotation()  # the Context is at the solution
+    np.testing.assert_allclose(R.matrix(), R_WB.matrix(), atol=1e-4)
+
+
+@pytest.mark.parametrize("is_one_pair", [True, False])
+def test_concentric_spheres_are_moved_apart(is_one_pair: bool) -> None:
+    builder = DiagramBuilder()
+    plant, _ = AddMultibodyPlantSceneGraph(builder, 0.0)
+    bodies = [plant.AddRigidBody(name, SpatialInertia.SolidSphereWithMass(1.0, 0.1)) for name in "ab"]
+    for body in bodies:
+        plant.RegisterCollisionGeometry(body, RigidTransform(), Sphere(0.1), body.name(), CoulombFriction(1.0, 1.0))
+    plant.Finalize()
+    diagram = builder.Build()
+    root = diagram.CreateDefaultContext()
+    ik = InverseKinematics(plant, plant.GetMyContextFromRoot(root))
+    if is_one_pair:
+        a, b = (plant.GetCollisionGeometriesForBody(body)[0] for body in bodies)
+        ik.AddDistanceConstraint((a, b), 0.05, 10.0)
+    else:
+        ik.AddMinimumDistanceLowerBoundConstraint(0.05, 0.1)
+    result = Solve(ik.prog(), [1.0, *[0.0] * 6, 1.0, *[0.0] * 6])
+    assert result.is_success()
+    q = result.GetSolution(ik.q())
+    assert np.linalg.norm(q[4:7] - q[11:14]) >= 0.25 - 1e-6
+
+
 def test_wrong_arguments_are_refused_with_their_names() -> None:
     plant, other = arm(), arm()
     context = plant.CreateDefaultContext()
