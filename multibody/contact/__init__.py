@@ -1,5 +1,6 @@
 """Contact and constraint solver: from masses, Jacobians and free velocities to velocities and impulses of one step."""
 
+from merganser.multibody.contact.contact_kinds import ContactKind
 from merganser.multibody.contact.layout import LAGGED, SAP, SIMILAR, TAMSI
 from merganser.multibody.contact.settings import make_settings, make_trees
 from merganser.multibody.contact.solver import contact_velocities
@@ -11,6 +12,7 @@ __all__ = [
     "SAP",
     "SIMILAR",
     "TAMSI",
+    "ContactKind",
     "contact_velocities",
     "integer_workspace_size",
     "make_settings",

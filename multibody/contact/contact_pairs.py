@@ -29,7 +29,8 @@ which (4) tends when those sink in by the same depth:
 
     p_WC = sum s_i p_i / sum s_i                                                                                (5)
 
-Polygons of hydroelastic surfaces are another one: hydroelastic_pairs.py.
+Polygons of hydroelastic surfaces are another one (hydroelastic_pairs.py), and kinds of contact that a program brings
+(contact_kinds.py).
 
 Sources: K. Hunt and F. Crossley (1975), and R. Elandt et al. (2019), section III.B, for (1).
 """
@@ -50,6 +51,9 @@ from merganser.multibody.contact.layout import Array, Count
 from merganser.multibody.kernels.spatial import Vector3, add, dot, scaled, set_vector, subtract, vector
 
 __all__ = [
+    "OF_FACE",
+    "OF_KIND",
+    "OF_POINT",
     "ContactPairs",
     "Materials",
     "combine_dissipation",
@@ -61,6 +65,8 @@ __all__ = [
 ]
 
 _ROUNDING = 1e-12  # of the size of a face: by how much rounding may lift a point of it
+
+OF_POINT, OF_FACE, OF_KIND = range(3)  # what a pair comes from; in this order they stand
 
 material_dtype = np.dtype(
     [
@@ -80,8 +86,8 @@ contact_pair_dtype = np.dtype(
     [
         ("mobod_A", np.int64),
         ("mobod_B", np.int64),
-        ("source", np.int64),  # row of the geometric contact that it comes from, of several the deepest; or of the face
-        ("is_face", np.int64),  # whether it comes from a face of a contact surface
+        ("origin", np.int64),  # what it comes from, see above
+        ("source", np.int64),  # row of the geometric contact, of several the deepest; of the face; or of all of kinds
         ("p_WC", np.float64, 3),  # where the force acts
         ("nhat_BA_W", np.float64, 3),  # from B into A
         ("phi", np.float64),  # gap [m], negative where the bodies overlap
@@ -125,7 +131,7 @@ def calc_make_contact_pairs(
             pair = contact_pairs_out[count]
             combine_materials(A, B, pair)
             set_surface_velocity(A, B, X_WG_in[candidates_in[row, 0]], X_WG_in[candidates_in[row, 1]], pair)
-            pair["is_face"] = 0
+            pair["origin"] = OF_POINT
             k_A, k_B = A["stiffness"], B["stiffness"]
             pair["stiffness"] = _combine_stiffness(k_A, k_B)
             pair["dissipation"] = combine_dissipation(k_A, A["dissipation"], k_B, B["dissipation"])

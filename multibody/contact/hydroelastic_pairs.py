@@ -31,6 +31,7 @@ from merganser.framework.native import device, kernel
 from merganser.framework.native.hinted_types import FloatTable, Integers, IntegerTable, Poses
 from merganser.geometry.hydroelastic.face_columns import AREA, CENTROID, GRAD_M, GRAD_N, NORMAL, PRESSURE
 from merganser.multibody.contact.contact_pairs import (
+    OF_FACE,
     ContactPairs,
     Materials,
     combine_dissipation,
@@ -92,7 +93,7 @@ def calc_make_hydroelastic_pairs(
             combine_materials(M, N, pair)
             set_surface_velocity(M, N, X_WG_in[m], X_WG_in[n], pair)
             pair["dissipation"] = combine_dissipation(M["modulus"], M["dissipation"], N["modulus"], N["dissipation"])
-            pair["source"], pair["is_face"] = i, 1
+            pair["source"], pair["origin"] = i, OF_FACE
     return count
 
 

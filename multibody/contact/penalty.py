@@ -24,7 +24,7 @@ import numpy as np
 from merganser.framework.native import device, kernel
 from merganser.framework.native.by_value import larger
 from merganser.framework.native.hinted_types import Floats, FloatTable
-from merganser.multibody.contact.contact_pairs import ContactPairs
+from merganser.multibody.contact.contact_pairs import OF_FACE, ContactPairs
 from merganser.multibody.contact.joint_limits import limited_position, limited_rate
 from merganser.multibody.contact.layout import Count
 from merganser.multibody.contact.plant_forces import push, velocity_of_point
@@ -85,7 +85,7 @@ def calc_penalty_forces(
         f_n = larger(0.0, pair["elastic_force"]) * larger(0.0, 1.0 - pair["dissipation"] * v_n)  # (1)
         f = scaled(f_n, n)
         s = slip / stiction_tolerance
-        if pair["is_face"] != 0:
+        if pair["origin"] == OF_FACE:
             mu_s = pair["dynamic_friction"] * (2.0 / np.pi) * arctangent_over(s)  # (3)
         else:
             mu_s = friction_over(s, pair["static_friction"], pair["dynamic_friction"])

@@ -4,6 +4,7 @@
     forces        tau = B u + tau_applied + those of springs and their like, F_applied   kernels/force_elements.py
     contacts      candidates, points, contact pairs                     geometry/proximity, contact_pairs.py
                   and contact surfaces, where there are such            geometry/hydroelastic, hydroelastic_pairs.py
+                  and contacts of a program's own kinds                 contact_kinds.py
     free motion   (M + h D) (v* - v) = h (tau - C v - D v + tau_g + J^T F_applied)       kernels/step.py
                   or with controllers alone, where u follows v+                          kernels/controlled_step.py
                   without what it does not bring together in this step                   impending.py
@@ -55,6 +56,7 @@ from merganser.multibody.kernels.actuation import IS_LOCKED
 
 __all__ = [
     "BAD_INPUT",
+    "BAD_PAIR",
     "BAD_POSE",
     "LACKS_CAPACITY",
     "LOCKED",
@@ -87,7 +89,8 @@ NOT_COMPILED = -7  # of constraints
 BAD_POSE = -8  # the pose of a geometry is not finite
 NOT_FINITE = -9  # the next state, or the derivatives
 NO_SURFACE = -10  # of geometries that overlap, where contact is to be surfaces alone
-NO_FORCE = -11  # less the number of a force element: it has no force
+BAD_PAIR = -11  # a contact of a kind has a gap that is no number
+NO_FORCE = -12  # less the number of a force element: it has no force
 
 SMALLEST_COSINE = 1e-3  # of a pitch angle
 
@@ -181,7 +184,7 @@ def calc_derivatives(model: Model, state: State, inputs: Inputs, work: Work, out
 def find_penalty_forces(model: Model, state: State, work: Work, out: StepResults) -> int:
     """Leaves the forces of contacts in work.F_contact and out.contact_forces; how many pairs, or a negative status."""
     code = model.code
-    if model.contact.geometry.mobods.shape[0] == 0 or not model.can_constrain:
+    if not may_touch(model) or not model.can_constrain:
         return 0
     motion = state.q, state.v, out.position, work.velocity
     call_quiet_kernel(code.kinematics, (model.topology, model.parameters, *motion))
@@ -231,8 +234,8 @@ def _advance(model: Model, state: State, h: float, inputs: Inputs, work: Work, o
     """From forces to the next state."""
     if not model.can_constrain:
         return move(model, state, h, inputs, work, out, True)
-    num_pairs, is_moved, geometry = 0, False, model.contact.geometry
-    if geometry.mobods.shape[0] > 0:
+    num_pairs, is_moved = 0, False
+    if may_touch(model):
         given = state.q, state.v, out.position, work.velocity
         call_quiet_kernel(model.code.kinematics, (model.topology, model.parameters, *given))
         num_pairs = find_contact_pairs(model, h, out)
@@ -313,17 +316,33 @@ def count_limits(model: Model, state: State, h: float, out: StepResults) -> int:
 
 
 @device
+def may_touch(model: Model) -> bool:
+    """Whether there is anything that may touch."""
+    return model.contact.geometry.mobods.shape[0] > 0 or model.contact.sources.shape[0] > 0
+
+
+@device
 def find_contact_pairs(model: Model, h: float, out: StepResults) -> int:
     """How many contact pairs there may be, of bodies where out.position says; negative if there is no answer.
 
     In a discrete step they are those of all that is within its margin, see impending.py.
     """
-    code, geometry, tree_of_mobod = model.code, model.contact.geometry, model.contact.trees.of_mobod
-    margin = margin_of_step(model.gravity, h)
-    if geometry.contact == SURFACES_ALONE:
-        margin = 0.0  # points are an error then
     for k in (NUM_CANDIDATES, NUM_CONTACTS, NUM_PAIRS, NUM_SURFACES, NUM_FACES):
         out.found[k] = 0
+    margin, num_pairs = margin_of_step(model.gravity, h), 0
+    if model.contact.geometry.mobods.shape[0] > 0:
+        num_pairs = _find_pairs_of_geometries(model, margin, out)
+    if num_pairs >= 0 and model.contact.sources.shape[0] > 0:
+        num_pairs = _find_pairs_of_kinds(model, margin, num_pairs, out)
+    return num_pairs
+
+
+@device
+def _find_pairs_of_geometries(model: Model, margin: float, out: StepResults) -> int:
+    """The contact pairs of geometries."""
+    code, geometry, tree_of_mobod = model.code, model.contact.geometry, model.contact.trees.of_mobod
+    if geometry.contact == SURFACES_ALONE:
+        margin = 0.0  # points are an error then
     if geometry.is_moved_by_plant:
         poses = geometry.mobods, geometry.X_BG, out.position, geometry.X_WG
         if not call_asking_kernel(code.geometry_poses, poses):
@@ -390,6 +409,26 @@ def _find_pairs_of_surfaces(
     num_pairs: int = call_kernel(code.make_hydroelastic_pairs, (*given, out.contact_pairs))
     out.found[NUM_PAIRS] = num_pairs
     return num_pairs if num_pairs <= out.contact_pairs.shape[0] else LACKS_CAPACITY
+
+
+@device
+def _find_pairs_of_kinds(model: Model, margin: float, first: int, out: StepResults) -> int:
+    """The contact pairs of a program's own kinds, behind those of geometries; how many there are in all."""
+    sources = model.contact.sources
+    last = sources[sources.shape[0] - 1]
+    if first + last["first_pair"] + last["num_pairs"] > out.contact_pairs.shape[0]:
+        out.found[NUM_PAIRS] = first + last["first_pair"] + last["num_pairs"]
+        return LACKS_CAPACITY
+    num_pairs = call_kernel(
+        model.code.make_pairs_of_kinds,
+        (sources, margin, first, model.contact.source_numbers, out.position, out.contact_pairs),
+    )
+    if num_pairs < 0:
+        out.found[NUM_PAIRS] = 0
+        out.found[OUTCOME] = -1 - num_pairs
+        return BAD_PAIR
+    out.found[NUM_PAIRS] = num_pairs
+    return num_pairs
 
 
 @device

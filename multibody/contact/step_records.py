@@ -17,6 +17,7 @@ from merganser.framework.native.records_of_arrays import ONE_VALUE, ArrayOf, Cod
 from merganser.geometry.hydroelastic.buffers import Buffers
 from merganser.geometry.hydroelastic.layout import Bodies, Meshes
 from merganser.geometry.proximity.layout import Contacts, Geometries, Hulls, SearchWork
+from merganser.multibody.contact.contact_kinds import ContactSources
 from merganser.multibody.contact.contact_pairs import ContactPairs, Materials
 from merganser.multibody.contact.layout import Settings, SolverWork, Statistics
 from merganser.multibody.contact.plant_layout import Drives, Frictions, Limits, PlantTrees, ProblemArrays
@@ -85,6 +86,7 @@ class StepCode(NamedTuple):
     split_candidates: Code
     contact_surfaces: Code
     make_hydroelastic_pairs: Code
+    make_pairs_of_kinds: Code
     drop_distant_pairs: Code
     penalty_forces: Code  # in continuous time
     start_step: Code
@@ -154,6 +156,8 @@ class ConstraintModel(NamedTuple):
     Attributes:
         is_complete: whether there are kernels for it.
         geometry: what may touch, perhaps nothing.
+        sources: contacts of kinds that a program brings, see contact_kinds.py.
+        source_numbers: the numbers of these.
         trees: see plant_layout.py.
         settings: record of settings_dtype.
         near_rigid_threshold: beta of contacts.
@@ -164,6 +168,8 @@ class ConstraintModel(NamedTuple):
 
     is_complete: int
     geometry: Geometry
+    sources: ContactSources
+    source_numbers: Floats
     trees: Annotated[PlantTrees, ONE_VALUE]
     settings: Settings
     near_rigid_threshold: float
@@ -308,7 +314,7 @@ class StepResults(NamedTuple):
         contacts: points where they do, or may within the step, records of contact_dtype.
         surface_pairs: pairs of geometries that may have a contact surface, shape [capacity, 2].
         corners, faces, owners: of the faces of these, see geometry/hydroelastic/engine.py.
-        contact_pairs: records of contact_pair_dtype, those of points first.
+        contact_pairs: records of contact_pair_dtype: those of points, of faces, of kinds.
         contact_forces: of each pair, see plant_layout.py; in continuous time.
         problem: the constraints, see plant_layout.py.
         v_next, impulses, statistics: from the solver, see layout.py.

@@ -55,19 +55,18 @@ def chain_of_branches(
         space[called] = function
         nothing = "return 0" if spoiled is None else "pass"
         lines += [
-            f"    {'if' if len(lines) == 2 else 'elif'} {' or '.join(f'kind == {k}' for k in of_function)}:",
+            f"    {'if' if len(lines) == 2 else 'elif'} {' or  '.join(f'kind == {k}' for k in of_function)}:",
             f"        {nothing}" if function is None else f"        {answer}{called}({given})",
         ]
     called = f'call_other({record}["code"], {record}["complex_code"], ({given}))'
-    lines += (
-        ["    else:", f"        return {called}"]
-        if spoiled is None
-        else [f"    elif {called} != 0:", f"        {spoiled} = np.nan"]
-    )
+    if spoiled is None:
+        lines.append(f"    return {called}")
+    else:
+        lines += [f"    {'elif' if functions else 'if'} {called} != 0:", f"        {spoiled} = np.nan"]
     file = f"<{__name__}.{name}>"
     text = "\n".join(lines) + "\n"
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file  # for tracebacks
     exec(compile(text, file, "exec"), space)
     made: Callable[..., Any] = space[name]
-    made.__doc__ = f"{name} of a kind, see {functions[0].__module__ if functions[0] else __name__}."
+    made.__doc__ = f"{name} of a kind, see {functions[0].__module__ if functions and functions[0] else __name__}."
     return made

@@ -7,6 +7,7 @@ from merganser.multibody.plant.center_of_mass import CenterOfMass
 from merganser.multibody.plant.computations import PlantComputations
 from merganser.multibody.plant.constraints import Constraints
 from merganser.multibody.plant.contact_settings import ContactSettings
+from merganser.multibody.plant.contacts_of_kinds import ContactsOfKinds
 from merganser.multibody.plant.face.contact import ContactFace
 from merganser.multibody.plant.face.dynamics import DynamicsFace
 from merganser.multibody.plant.face.elements import ElementsFace
@@ -60,6 +61,7 @@ class PlantParts(
         self._settings = ContactSettings(model, self._geometry)
         self._warn_once = WarnOnce()
         self._constraints = Constraints(model, self._settings)
+        self._contacts_of_kinds = ContactsOfKinds(model)
         # State, and what follows from it.
         views = self._views = StateViews(model)
         self._state = PlantState(model, views)

@@ -40,6 +40,7 @@ class TreeLookup:
         actuators: all actuators.
         force_elements: all force elements; gravity is number 0.
         constraints: all constraints between joints or bodies.
+        contacts: those of kinds that a program brings, see plant/contacts_of_kinds.py.
     """
 
     coordinates: Coordinates
@@ -57,6 +58,7 @@ class TreeLookup:
         self.actuators: ElementCollection[JointActuator] = ElementCollection("JointActuator", *names)
         self.force_elements: list[ForceElement] = []
         self.constraints = ConstraintCollection()
+        self.contacts: list[Any] = []
 
     def is_finalized(self) -> bool:
         """Returns whether Finalize() was called."""

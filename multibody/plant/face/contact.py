@@ -5,6 +5,7 @@ from __future__ import annotations
 from merganser.geometry import HydroelasticContactRepresentation
 from merganser.multibody.plant.constraints import Constraints
 from merganser.multibody.plant.contact_settings import ContactSettings
+from merganser.multibody.plant.contacts_of_kinds import ContactsOfKinds
 from merganser.multibody.plant.delegation import from_part
 
 __all__ = ["ContactFace"]
@@ -24,6 +25,7 @@ class ContactFace:
 
     _settings: ContactSettings
     _constraints: Constraints
+    _contacts_of_kinds: ContactsOfKinds
 
     # ------------------------------------------------------------------ models
 
@@ -50,6 +52,10 @@ class ContactFace:
     set_penetration_allowance = from_part(ContactSettings.set_penetration_allowance)
     get_contact_penalty_method_time_scale = from_part(ContactSettings.get_contact_penalty_method_time_scale)
     set_stiction_tolerance = from_part(ContactSettings.set_stiction_tolerance)
+
+    # ------------------------------------------------------------------ contacts
+
+    AddContact = from_part(ContactsOfKinds.add_contact)
 
     # ------------------------------------------------------------------ constraints
 

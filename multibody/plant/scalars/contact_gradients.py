@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from merganser.geometry.hydroelastic.derivatives import differentiate_surfaces
 from merganser.geometry.proximity.manifold_derivatives import contact_lanes_dtype, differentiate_manifolds
-from merganser.multibody.contact.contact_pairs import make_contact_pairs
+from merganser.multibody.contact.contact_kinds import make_pairs_of_kinds
+from merganser.multibody.contact.contact_pairs import OF_FACE, OF_KIND, make_contact_pairs
 from merganser.multibody.contact.derivatives import (
     constraint_lanes_dtype,
     contact_pair_lanes_dtype,
@@ -299,58 +300,90 @@ class ContactGradients:
 
     def _find_pairs(self, context: Context, buffers: StepBuffers, out: StepResults) -> int:
         """Finds what touches, on floats: how many contact pairs there are, negative if there is no answer."""
-        contact_geometry = self._dynamics.contact_geometry
-        if not contact_geometry.may_touch:
+        if not self._dynamics.may_touch:
             return 0
-        geometry, query = buffers.model.contact.geometry, contact_geometry.query_object(context)
-        if not geometry.is_moved_by_plant:
+        contact_geometry, geometry = self._dynamics.contact_geometry, buffers.model.contact.geometry
+        if contact_geometry.may_touch and not geometry.is_moved_by_plant:
+            query = contact_geometry.query_object(context)
             geometry.X_WG[:] = query.proximity_queries().poses(query.world_poses())[0]
         out.position[:] = self._values.position
         count = find_contact_pairs(buffers.model, self._time_step, out)
         contact_geometry.check_contacts(context, buffers, out)
         return count
 
+    def _geometry_poses(self, context: Context) -> LaneRecords:
+        """X_WG in lanes, of geometries that are fixed to bodies of the plant without the ports, which take longer."""
+        geometry = self.buffers.model.contact.geometry
+        if geometry.is_moved_by_plant:
+            position = self._w.lanes_of(self._w.position)
+            R_WB, p_WoBo_W = (position.lanes[name][:, geometry.mobods] for name in ("R_WB", "p_WoBo_W"))
+            X_WG = np.zeros((len(R_WB), len(geometry.mobods), 4, 4), np.complex128)
+            X_WG[..., :3, :] = R_WB @ geometry.X_BG[:, :3]
+            X_WG[..., :3, 3] += p_WoBo_W
+            X_WG[..., 3, 3] = 1.0
+            return LaneRecords(X_WG, position.num_derivatives)
+        query = self._dynamics.contact_geometry.query_object(context)
+        values, derivatives = query.proximity_queries().poses(query.world_poses())
+        if derivatives is None or not derivatives.shape[-1]:
+            return LaneRecords(values[np.newaxis].astype(np.complex128), 0)
+        return LaneRecords(values + 1j * STEP * np.moveaxis(derivatives, -1, 0), derivatives.shape[-1])
+
     def _touching(self, context: Context, out: StepResults) -> tuple[Touching, LaneRecords | None, _Faces]:
         """What a step has found to touch, its contact pairs in lanes, and the faces of surfaces; None for nothing."""
-        geometry = self._dynamics.contact_geometry
-        touching, query = touching_of(out), geometry.query_object(context) if geometry.may_touch else None
-        count = len(touching.contact_pairs)
-        if query is None or not count:
+        touching, faces = touching_of(out), None
+        origins = touching.contact_pairs["origin"]
+        if not len(origins):
             return touching, None, None
-        X_WG, dX_WG = query.proximity_queries().poses(query.world_poses())
-        num_derivatives = 0 if dX_WG is None else dX_WG.shape[-1]
-        dX_WG = dX_WG if num_derivatives else None
-        X = X_WG[np.newaxis].astype(np.complex128)
-        if dX_WG is not None:
-            X = X_WG + 1j * STEP * np.moveaxis(dX_WG, -1, 0)
-        poses = LaneRecords(np.ascontiguousarray(X), num_derivatives)
-        model = self.buffers.materials, self._arrays.tree_of_mobod
-        contacts = self._follow_contacts(context, query, X_WG, dX_WG, touching.candidates, touching.contacts.copy())
-        of_points = LaneRecords(np.zeros((1, len(touching.contacts)), contact_pair_lanes_dtype), 0)
-        given = poses, touching.candidates, LaneRecords(contacts, num_derivatives)
-        self._w.call(make_contact_pairs, *model, *given, of_points)
-        num_points = int(np.searchsorted(touching.contact_pairs["is_face"], 1))
-        made, places = np.unique(of_points.lanes[0]["source"], return_index=True)
-        kept = places[np.searchsorted(made, touching.contact_pairs["source"][:num_points])]
-        pairs, faces = of_points.lanes[:, kept], None
-        if len(touching.faces):
-            faces = self._follow_faces(X_WG, dX_WG, touching)
-            corners, numbers = (LaneRecords(lanes, num_derivatives) for lanes in faces)
-            of_faces = LaneRecords(np.zeros((1, count - num_points), contact_pair_lanes_dtype), 0)
-            points = self.buffers.model.contact.geometry.points
-            found = touching.surface_pairs, corners, numbers, touching.owners
-            self._w.call(make_hydroelastic_pairs, *model, points, poses, *found, 0, of_faces)
-            pairs = np.concatenate([pairs, of_faces.lanes], axis=1)
-        return touching, LaneRecords(np.ascontiguousarray(pairs), num_derivatives), faces
+        num_points, num_of_geometries = np.searchsorted(origins, [OF_FACE, OF_KIND]).tolist()
+        made: list[LaneRecords] = []
+        if num_of_geometries:
+            poses = self._geometry_poses(context)
+            made.append(self._pairs_of_points(context, poses, touching, num_points))
+            if num_points < num_of_geometries:
+                faces = self._follow_faces(poses, touching)
+                made.append(self._pairs_of_faces(poses, touching, faces, num_of_geometries - num_points))
+        if num_of_geometries < len(origins):
+            made.append(self._pairs_of_kinds(touching.contact_pairs["source"][num_of_geometries:]))
+        num_derivatives = max(pairs.num_derivatives for pairs in made)
+        lanes = [np.broadcast_to(pairs.lanes, (max(num_derivatives, 1), len(pairs))) for pairs in made]
+        return touching, LaneRecords(np.concatenate(lanes, axis=1), num_derivatives), faces
 
-    def _follow_faces(self, X_WG: Array, dX_WG: Array | None, touching: Touching) -> tuple[Array, Array]:
+    def _pairs_of_points(
+        self, context: Context, poses: LaneRecords, touching: Touching, num_points: int
+    ) -> LaneRecords:
+        """The contact pairs of points, in lanes."""
+        contacts = self._follow_contacts(context, poses, touching.candidates, touching.contacts.copy())
+        pairs = LaneRecords(np.zeros((1, len(touching.contacts)), contact_pair_lanes_dtype), 0)
+        materials = self.buffers.materials, self._arrays.tree_of_mobod
+        self._w.call(make_contact_pairs, *materials, poses, touching.candidates, contacts, pairs)
+        return _chosen(pairs, touching.contact_pairs["source"][:num_points])
+
+    def _pairs_of_faces(
+        self, poses: LaneRecords, touching: Touching, faces: tuple[Array, Array], count: int
+    ) -> LaneRecords:
+        """The contact pairs of faces, in lanes."""
+        materials, geometry = (self.buffers.materials, self._arrays.tree_of_mobod), self.buffers.model.contact.geometry
+        corners, numbers = (LaneRecords(lanes, poses.num_derivatives) for lanes in faces)
+        pairs = LaneRecords(np.zeros((1, count), contact_pair_lanes_dtype), 0)
+        found = touching.surface_pairs, corners, numbers, touching.owners
+        self._w.call(make_hydroelastic_pairs, *materials, geometry.points, poses, *found, 0, pairs)
+        return pairs
+
+    def _pairs_of_kinds(self, sources: Array) -> LaneRecords:
+        """The contact pairs of a program's own kinds, in lanes."""
+        contact, w = self.buffers.model.contact, self._w
+        pairs = LaneRecords(np.zeros((1, self._arrays.most_pairs_of_kinds), contact_pair_lanes_dtype), 0)
+        w.call(make_pairs_of_kinds, contact.sources, np.inf, 0, contact.source_numbers, w.position, pairs)
+        return _chosen(pairs, sources)
+
+    def _follow_faces(self, poses: LaneRecords, touching: Touching) -> tuple[Array, Array]:
         """Corners and numbers of the faces of contact surfaces in lanes."""
         faces = touching.corners, touching.faces, touching.owners
-        if dX_WG is None:
+        if not poses.num_derivatives:
             return faces[0][np.newaxis].astype(np.complex128), faces[1][np.newaxis].astype(np.complex128)
         arrays = self.buffers.hydroelastic
         assert arrays is not None
-        return differentiate_surfaces(arrays, X_WG, dX_WG, touching.surface_pairs, faces, STEP, _may_compile)
+        return differentiate_surfaces(arrays, *_differentials(poses), touching.surface_pairs, faces, STEP, _may_compile)
 
     def _with_faces(self, touching: Touching, faces: _Faces, pairs: LaneRecords | None) -> Touching:
         """The same with derivatives of faces, for the sample."""
@@ -360,19 +393,21 @@ class ContactGradients:
         return touching._replace(corners=corners, faces=numbers)
 
     def _follow_contacts(
-        self, context: Context, query: Any, X_WG: Array, dX_WG: Array | None, candidates: Array, contacts: Array
-    ) -> Array:
+        self, context: Context, poses: LaneRecords, candidates: Array, contacts: Array
+    ) -> LaneRecords:
         """Contacts in lanes, as records of contact_lanes_dtype."""
-        if dX_WG is None:
+        if not poses.num_derivatives:
             lanes = np.zeros((1, len(contacts)), contact_lanes_dtype)
             for name in contacts.dtype.names or ():
                 lanes[name] = contacts[name]
-            return lanes
+            return LaneRecords(lanes, 0)
+        query = self._dynamics.contact_geometry.query_object(context)
         queries, margin = query.proximity_queries(), margin_of_step(self._values.gravity, self._time_step)
         try:
-            return differentiate_manifolds(
-                queries.engine, X_WG, dX_WG, candidates, contacts, STEP, _may_compile, margin
+            lanes = differentiate_manifolds(
+                queries.engine, *_differentials(poses), candidates, contacts, STEP, _may_compile, margin
             )
+            return LaneRecords(lanes, poses.num_derivatives)
         except LookupError as error:
             ids = queries.layout.geometry_ids
             first, second = (query.inspector().GetName(ids[row]) for row in candidates[error.args[0]].tolist())
@@ -406,12 +441,15 @@ class ContactGradients:
         return sample_of_contacts(buffers, found, forces, tau, w.zeros_v.copy()), F_Bo_W
 
 
-def _values_of(records: Array, dtype: Any) -> Array:
-    """The real parts of records of complex numbers."""
-    values = np.zeros(records.shape, dtype)
-    for name in dtype.names:
-        values[name] = records[name].real
-    return values
+def _chosen(pairs: LaneRecords, sources: Array) -> LaneRecords:
+    """Of contact pairs in lanes, those of the given sources, in ascending order."""
+    made, places = np.unique(pairs.lanes[0]["source"], return_index=True)
+    return LaneRecords(pairs.lanes[:, places[np.searchsorted(made, sources)]], pairs.num_derivatives)
+
+
+def _differentials(poses: LaneRecords) -> tuple[Array, Array]:
+    """Poses, shape [n, 4, 4], and their derivatives, shape [n, 4, 4, num_derivatives]."""
+    return poses.lanes[0].real.copy(), np.moveaxis(poses.lanes.imag, 0, -1) / STEP
 
 
 def _most(arrays: ContactModelArrays, num_pairs: int, num_own_rows: int, num_drives: int) -> tuple[int, int, int]:

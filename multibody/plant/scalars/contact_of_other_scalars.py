@@ -50,7 +50,7 @@ def find_forces_of_other_scalars(dynamics: Any, context: Context, w: Any) -> Arr
     if w.is_numeric:
         _refuse_complex(dynamics, context, w, None)
         return None
-    if not dynamics.contact_geometry.may_touch:
+    if not dynamics.may_touch:
         return None
     sample, F_Bo_W = _gradients(dynamics, context, w).find_penalty_forces(context)
     return None if sample is None else F_Bo_W
@@ -80,8 +80,8 @@ def _gradients(dynamics: Any, context: Context, w: Any) -> Any:
 def _refuse_complex(dynamics: Any, context: Context, w: Any, result: Array | None) -> None:
     """Raises if something may have to be held: poses go through the ports as floats, so there is no derivative."""
     what = _active_constraints(dynamics, context)
-    if dynamics.contact_geometry.may_touch:
-        what = f"contact of {dynamics.registration.num_collision_geometries()} collision geometries"
+    if dynamics.may_touch:
+        what = " and ".join(_possible_contacts(dynamics))
     elif not what and result is not None and len(dynamics.model.contact.frictions):
         what = f"the dry friction of joints {listed(_joints_with_friction(dynamics))}"
     elif not what and result is not None:
@@ -91,6 +91,14 @@ def _refuse_complex(dynamics: Any, context: Context, w: Any, result: Array | Non
             f"Plant '{dynamics.model.path()}' is constrained by {what}, of which there are no derivatives by "
             "complex numbers. Use plant.ToAutoDiffXd()."
         )
+
+
+def _possible_contacts(dynamics: Any) -> list[str]:
+    """What may touch, in words."""
+    kinds, found = [contact.kind.name for contact in dynamics.model.tree.contacts], []
+    if dynamics.contact_geometry.may_touch:
+        found.append(f"contact of {dynamics.registration.num_collision_geometries()} collision geometries")
+    return [*found, f"contacts of the kinds {listed(kinds)}"] if kinds else found
 
 
 def _active_constraints(dynamics: Any, context: Context) -> str:
@@ -136,10 +144,7 @@ def _refuse_or_warn(dynamics: Any, context: Context, w: Any) -> None:
             f"here {' and '.join(acting)} would act. Use a plant of floats or of AutoDiffXd"
             + (", or switch the constraints off (SetConstraintActiveStatus)." if constraints else ".")
         )
-    left_out = []
-    if can_touch:
-        count = dynamics.registration.num_collision_geometries()
-        left_out.append(f"contact, which {count} collision geometries could have")
+    left_out = [] if dynamics.may_touch and not can_touch else _possible_contacts(dynamics)
     if dynamics.model.is_discrete and len(dynamics.model.contact.frictions):
         left_out.append(f"the dry friction of joints {listed(_joints_with_friction(dynamics))}")
     limits = dynamics.model.contact.limits["q"].tolist()

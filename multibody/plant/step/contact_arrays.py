@@ -9,13 +9,16 @@ from numpy.typing import NDArray
 
 from merganser.geometry import GeometryId
 from merganser.geometry.hydroelastic.layout import COMPLIANT_KINDS
+from merganser.geometry.proximity.layout import contact_dtype
 from merganser.multibody import kernels
 from merganser.multibody.contact import make_trees
+from merganser.multibody.contact.contact_pairs import OF_FACE, OF_KIND
 from merganser.multibody.contact.hydroelastic_pairs import SPRINGS_OF_TRIANGLES, TRIANGLES
 from merganser.multibody.contact.plant_layout import NUM_FORCE_VALUES, PlantTrees, friction_dtype, limit_dtype
 from merganser.multibody.contact.plant_step import calc_forces
 from merganser.multibody.contact.step_records import SOLVED, StepResults
 from merganser.multibody.kernels import layout
+from merganser.multibody.plant.step.contact_sources import sources_of
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import MultibodyTree
 
@@ -121,6 +124,9 @@ class ContactModelArrays:
         most_velocities: of one tree.
         limits: finite ones of positions whose rates are velocities, and of rotations of balls; records of limit_dtype.
         frictions: velocities of joints that may have dry friction, records of friction_dtype.
+        sources, source_numbers: contacts of kinds, see ../../contact/contact_kinds.py.
+        source_ids, source_bodies: of their sides A and B, one contact after the other.
+        most_pairs_of_kinds: at how many places they may touch.
     """
 
     def __init__(self, tree: MultibodyTree) -> None:
@@ -146,6 +152,10 @@ class ContactModelArrays:
         self.most_velocities = max(sizes, default=0)
         self.limits = _limits_of(tree)
         self.frictions = _frictions_of(tree)
+        self.sources, self.source_numbers = sources_of(tree)
+        self.most_pairs_of_kinds = int(self.sources["num_pairs"].sum())
+        self.source_ids: list[GeometryId] = [id for contact in tree.contacts for id in contact.ids]
+        self.source_bodies = np.array([body for contact in tree.contacts for body in contact.bodies], np.int64)
         self._tree = tree
         self._limit_springs: tuple[Array, Array] | None = None
 
@@ -251,19 +261,34 @@ def sample_of_contacts(
     statistics: Any = None,
 ) -> ContactSample:
     """What there is to tell about contact pairs whose forces are known."""
-    ids, pairs, surfaces = buffers.geometry_ids(), touching.contact_pairs, None
+    ids, bodies, pairs, surfaces = buffers.geometry_ids(), buffers.bodies, touching.contact_pairs, None
     if len(touching.surface_pairs):
-        num_points = int(np.searchsorted(pairs["is_face"], 1))
-        surfaces = _sample_of_surfaces(buffers, touching, pairs["source"][num_points:], forces[num_points:])
-        pairs, forces = pairs[:num_points], forces[:num_points]
+        of_faces = slice(*np.searchsorted(pairs["origin"], [OF_FACE, OF_KIND]).tolist())
+        surfaces = _sample_of_surfaces(buffers, touching, pairs["source"][of_faces], forces[of_faces])
+        pairs, forces = np.delete(pairs, of_faces), np.delete(forces, of_faces, axis=0)
     if len(pairs) and pairs["phi"].max() > 0.0:  # what might have touched, and did not, is not told of
         is_told = (pairs["phi"] <= 0.0) | (forces[:, :3] != 0.0).any(axis=1)
         pairs, forces = pairs[is_told], forces[is_told]
-    contacts = touching.contacts.take(pairs["source"])  # a quarter of the time of [...]
+    num_points = int(np.searchsorted(pairs["origin"], OF_KIND)) if buffers.has_sources() else len(pairs)
+    contacts = touching.contacts.take(pairs["source"][:num_points])  # a quarter of the time of [...]
     geometries = touching.candidates.take(contacts["pair"], axis=0)
+    if buffers.has_sources():
+        arrays = buffers.contact_arrays()
+        own, sides = _contacts_of_kinds(arrays, pairs[num_points:])
+        contacts, geometries = np.concatenate([contacts, own]), np.concatenate([geometries, len(ids) + sides])
+        ids, bodies = ids + arrays.source_ids, np.concatenate([bodies, arrays.source_bodies])
     return ContactSample(
-        ids, buffers.bodies, geometries, contacts, forces, tau, tau_joints, row_forces, statistics, surfaces
+        ids, bodies, geometries, contacts, forces, tau, tau_joints, row_forces, statistics, surfaces
     )
+
+
+def _contacts_of_kinds(arrays: ContactModelArrays, pairs: Array) -> tuple[Array, Array]:
+    """Pairs of contacts of kinds as contacts of geometries, and the rows of their sides A and B."""
+    contacts = np.zeros(len(pairs), contact_dtype)
+    contacts["depth"], contacts["share"] = -pairs["phi"], 1.0
+    contacts["p_WC"], contacts["nhat_BA_W"] = pairs["p_WC"], pairs["nhat_BA_W"]
+    rows = np.searchsorted(arrays.sources["first_pair"], pairs["source"], side="right") - 1
+    return contacts, 2 * rows[:, np.newaxis] + np.arange(2)
 
 
 def _sample_of_surfaces(buffers: StepBuffers, touching: Touching, sources: Array, forces: Array) -> SurfaceSample:

@@ -24,6 +24,7 @@ from merganser.multibody.contact.layout import FELL_BACK, NO_CAPACITY, NOT_CONVE
 from merganser.multibody.contact.plant_step import end_step, start_step
 from merganser.multibody.contact.step import (
     BAD_INPUT,
+    BAD_PAIR,
     BAD_POSE,
     LACKS_CAPACITY,
     NO_FORCE,
@@ -66,6 +67,7 @@ from merganser.multibody.plant.step.contact_arrays import (
 from merganser.multibody.plant.step.drives import ActuatorTable, Controllers
 from merganser.multibody.plant.step.failures import (
     WarnOnce,
+    describe_bad_pair,
     describe_contact_failure,
     describe_overflow,
     describe_singularity,
@@ -95,9 +97,11 @@ class PlantDynamics:
         native: the same dynamics as an operation of the native plan.
         can_constrain: whether there may be constraints in steps.
         has_multipliers: whether loop joints or constraints hold in continuous time.
+        may_touch: whether there is anything that may touch: geometries, or contacts of kinds.
     """
 
     can_constrain = False
+    may_touch = False
     has_multipliers = False
 
     def __init__(
@@ -125,7 +129,8 @@ class PlantDynamics:
         self.has_multipliers = has_rows and not self.model.is_discrete
         has_friction = self.model.is_discrete and bool(len(self.model.contact.frictions))
         has_limits = bool(len(self.model.contact.limits))
-        self.can_constrain = self.contact_geometry.may_touch or has_limits or has_friction or has_rows
+        self.may_touch = self.contact_geometry.may_touch or len(self.model.contact.sources) > 0
+        self.can_constrain = self.may_touch or has_limits or has_friction or has_rows
         names = joints_with_limits_left_out(self._tree)
         if names and scalar_of(self.model.system) is float:
             self.warn_once(
@@ -195,6 +200,8 @@ class PlantDynamics:
         if status in (BAD_POSE, NOT_FINITE):
             values = w.x if status == BAD_POSE else w.step_buffers.results[0].x_next
             raise RuntimeError(describe_overflow(self.model, context, w, values))
+        if status == BAD_PAIR:
+            raise RuntimeError(describe_bad_pair(self.model, context, w.step_buffers.results[0]))
         if status <= NO_FORCE:
             raise RuntimeError(self._force_elements.describe_failure(context, w, NO_FORCE - status))
         raise RuntimeError(describe_singularity(self.model, context, w, status))
@@ -397,7 +404,7 @@ class PlantDynamics:
     def find_contacts_now(self, context: Context) -> ContactSample | None:
         """The contacts of a continuous plant."""
         w, table = self.views.workspace(context), self.inputs.actuators_in(context)
-        if not self.contact_geometry.may_touch:
+        if not self.may_touch:
             return None
         if not w.is_float:
             return find_contacts_of_other_scalars(self, context, w)

@@ -12,12 +12,13 @@ from merganser.multibody.contact.step_records import OUTCOME, StepResults
 from merganser.multibody.kernels.controlled_step import NOT_CONVERGED as NO_STEP
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.workspace import Workspace
+from merganser.multibody.tree import BodyIndex
 from merganser.multibody.tree.coordinate_names import position_names, velocity_names
 
 if TYPE_CHECKING:
     from merganser.framework import Context
 
-__all__ = ["WarnOnce", "describe_contact_failure", "describe_overflow", "describe_singularity"]
+__all__ = ["WarnOnce", "describe_bad_pair", "describe_contact_failure", "describe_overflow", "describe_singularity"]
 
 _MOST_IN_A_STEP = 1e4  # of motion that is resolved [rad or m]
 
@@ -89,6 +90,16 @@ def describe_overflow(model: PlantModel, context: Context, w: Workspace, values:
         f"The {what} of plant '{model.path()}' at time {context.store.flat[0]} s is not "
         f"finite in {listed}{', ...' if len(bad) > 5 else ''}. The forces or the time step are too "
         "large, or the state was not finite before."
+    )
+
+
+def describe_bad_pair(model: PlantModel, context: Context, out: StepResults) -> str:
+    """Which contact of a kind has a gap that is no number."""
+    contact = model.tree.contacts[int(out.found[OUTCOME])]
+    names = (f"'{model.tree.get_body(BodyIndex(index)).name()}'" for index in contact.bodies)
+    return (
+        f"The {contact.kind.name} contact of bodies {' and '.join(names)} of plant '{model.path()}' has a gap phi that "
+        f"is no number at time {context.store.flat[0]} s, or its function was left by an exception."
     )
 
 

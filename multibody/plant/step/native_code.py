@@ -252,7 +252,7 @@ class NativeDynamics:
         return self._dynamics.model.is_discrete
 
     def _may_touch(self) -> bool:
-        return self._dynamics.contact_geometry.may_touch
+        return self._dynamics.may_touch
 
     def _check_of(self, context: Context, step: StepBuffers) -> Callable[[], bool]:
         """What tells whether the operation is still right: one that is made later may have got other arrays."""
@@ -283,7 +283,7 @@ class NativeDynamics:
         dynamics, inputs = self._dynamics, self._dynamics.inputs
         if context.has_input(inputs.spatial_force.get_index()):
             return False
-        if self._may_touch() and not context.has_input(inputs.geometry_query.get_index()):
+        if dynamics.contact_geometry.may_touch and not context.has_input(inputs.geometry_query.get_index()):
             return False
         entry = derivatives_entry(dynamics.model.system)
         # While it learns, what it depends on is not known yet.

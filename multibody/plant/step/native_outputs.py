@@ -98,7 +98,7 @@ class _NativeOutput:
 
     def __init__(self, plant: MultibodyPlant, dynamics: PlantDynamics) -> None:
         self._plant, self._native = plant, dynamics.native
-        self._geometry = dynamics.contact_geometry
+        self._dynamics = dynamics
 
     def _derivatives(self, context: LeafContext) -> Any:
         """The slot of the derivatives of a continuous plant; None if they are no operation of its, or there are none.
@@ -155,7 +155,7 @@ class NativeContactForces(_NativeOutput):
     def resolve(self, context: LeafContext) -> NativeCode | None:
         """The operation; None if Python has a part in finding the contacts."""
         plant = self._plant
-        if not self._geometry.may_touch:
+        if not self._dynamics.may_touch:
             n = plant.num_velocities()
             return NativeCode(copy.operation("cw"), (np.zeros(n), n, OUTPUT, 0, n), sources=())
         buffers = self._native.constrained_buffers(context) if plant.has_sampled_output_ports() else None

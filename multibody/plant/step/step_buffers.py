@@ -59,6 +59,7 @@ from merganser.multibody.plant.workspace import Workspace
 
 if TYPE_CHECKING:
     from merganser.framework import Context
+    from merganser.multibody.plant.step.contact_arrays import ContactModelArrays
     from merganser.multibody.plant.step.dynamics import PlantDynamics
 
 __all__ = ["StepBuffers"]
@@ -179,7 +180,7 @@ class StepBuffers:
     def _may_constrain(self) -> bool:
         """Whether there may be constraints in steps, or anything may touch."""
         dynamics = self._dynamics
-        is_needed = dynamics.model.is_discrete or self._geometry.may_touch
+        is_needed = dynamics.model.is_discrete or dynamics.may_touch
         return dynamics.can_constrain and self._w.is_float and is_needed
 
     def _look_at_geometry(self) -> tuple[Any, bool]:
@@ -242,6 +243,14 @@ class StepBuffers:
         ids: list[GeometryId] = [] if self.layout is None else self.layout.geometry_ids
         return ids
 
+    def contact_arrays(self) -> ContactModelArrays:
+        """What the plant knows of contact."""
+        return self._dynamics.model.contact
+
+    def has_sources(self) -> bool:
+        """Whether there are contacts of kinds that a program brings."""
+        return len(self._dynamics.model.contact.sources) > 0
+
     def note_derivatives(self, inputs: Inputs) -> None:
         """Keeps which array holds all forces on the bodies, after derivatives have been computed."""
         model, (out, *_) = self.model, self.results
@@ -296,7 +305,7 @@ class StepBuffers:
             face_capacity = max(2 * found[NUM_FACES], _FIRST_FACES)
         if found[NUM_PAIRS] > pair_capacity:
             pair_capacity = 2 * found[NUM_PAIRS]
-        pair_capacity = max(pair_capacity, contact_capacity + face_capacity)
+        pair_capacity = max(pair_capacity, contact_capacity + face_capacity + arrays.most_pairs_of_kinds)
         num_others = 2 * len(arrays.limits) + len(arrays.frictions) + len(self._drives.effort)
         num_own_rows = len(self._constraint_rows.rows)
         num_constraints = pair_capacity + num_others + num_own_rows
@@ -392,6 +401,8 @@ class StepBuffers:
                 known.geometries, known.hulls, known.frames, known.filtered, self._boxes, self._grid,
                 self._proximity_work, self.materials, *self._make_surfaces(),
             ),
+            sources=arrays.sources,
+            source_numbers=arrays.source_numbers,
             trees=arrays.plant_trees,
             settings=self._settings_in_use(),
             near_rigid_threshold=float(choices.near_rigid_threshold),

@@ -13,6 +13,7 @@ from merganser.geometry.proximity.broad_phase import find_candidates
 from merganser.geometry.proximity.manifolds import contact_manifolds
 from merganser.multibody import kernels
 from merganser.multibody.contact import contact_velocities, tamsi_contact_velocities
+from merganser.multibody.contact.contact_kinds import make_pairs_of_kinds
 from merganser.multibody.contact.contact_pairs import make_contact_pairs
 from merganser.multibody.contact.geometry_poses import geometry_poses
 from merganser.multibody.contact.hydroelastic_pairs import make_hydroelastic_pairs
@@ -47,6 +48,8 @@ def are_compiled(dynamics: PlantDynamics) -> bool:
         needed += [start_step, solver_of(dynamics.settings.of_solver())]
     if dynamics.has_multipliers:
         needed.append(kernels.constrained_state_derivatives)
+    if len(dynamics.model.contact.sources):
+        needed.append(make_pairs_of_kinds)
     geometry = dynamics.contact_geometry
     if geometry.may_touch:
         needed += [find_candidates, *_OF_SURFACES] if geometry.has_surfaces else [find_candidates, *_OF_POINTS]
@@ -78,6 +81,7 @@ def kernels_of_steps(is_continuous: bool, settings: Any) -> StepCode:
         split_candidates=split_candidates,
         contact_surfaces=contact_surfaces,
         make_hydroelastic_pairs=make_hydroelastic_pairs,
+        make_pairs_of_kinds=make_pairs_of_kinds,
         drop_distant_pairs=drop_distant_pairs,
         penalty_forces=penalty_forces,
         start_step=start_step,
@@ -142,6 +146,9 @@ def _needed_by(model: Model) -> set[str]:
             needed |= {"split_candidates"}
         if len(geometry.bodies):
             needed |= {"contact_surfaces", "make_hydroelastic_pairs"}
+    if len(model.contact.sources):
+        needed |= {"kinematics", "make_pairs_of_kinds"}
+    if len(geometry.mobods) or len(model.contact.sources):
         needed.add("penalty_forces" if is_continuous else "drop_distant_pairs")
     if not is_continuous:
         needed |= {"start_step", "solve", "end_step"}

@@ -18,7 +18,7 @@ NORMAL_FORCE = 5.0
 def forces(v: np.ndarray, is_face: bool) -> np.ndarray:
     """The force on a body that slides at v over the ground."""
     pairs = np.zeros(1, contact_pair_lanes_dtype)
-    pairs["mobod_A"], pairs["is_face"], pairs["nhat_BA_W"] = 1, is_face, [0.0, 0.0, 1.0]
+    pairs["mobod_A"], pairs["origin"], pairs["nhat_BA_W"] = 1, is_face, [0.0, 0.0, 1.0]
     pairs["elastic_force"], pairs["static_friction"], pairs["dynamic_friction"] = NORMAL_FORCE, 0.9, 0.6
     position, velocity = np.zeros(2, position_dtype(np.complex128)), np.zeros(2, velocity_dtype(np.complex128))
     position["R_WB"] = np.eye(3)
