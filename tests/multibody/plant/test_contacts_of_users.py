@@ -82,8 +82,9 @@ def ball(time_step: float, kind: ContactKind | None = BALL_ON_PLANE, **given: An
     return builder.Build(), plant
 
 
-def state_after(diagram: Any, plant: Any, time: float) -> np.ndarray:
+def state_after(diagram: Any, plant: Any, time: float, use_plan: bool = False) -> np.ndarray:
     simulator = Simulator(diagram)
+    simulator.set_use_native_plan(use_plan, at_once=use_plan)
     context = plant.GetMyContextFromRoot(simulator.get_context())
     plant.SetPositionsAndVelocities(context, [1.0, 0, 0, 0, 0, 0, 0.15, 0.0, 5.0, 0.0, 1.0, 0.0, 0.0])
     simulator.AdvanceTo(time)
@@ -94,6 +95,12 @@ def state_after(diagram: Any, plant: Any, time: float) -> np.ndarray:
 def test_a_ball_rolls_as_on_the_geometry_that_a_kind_imitates(time_step: float) -> None:
     of_kind, of_geometry = (state_after(*ball(time_step, kind), 0.3) for kind in (BALL_ON_PLANE, None))
     np.testing.assert_allclose(of_kind, of_geometry, atol=1e-9 if time_step else 1e-4)
+
+
+@pytest.mark.parametrize("time_step", [0.001, 0.0])
+def test_the_compiled_loop_gives_the_same_numbers(time_step: float) -> None:
+    in_python, compiled = (state_after(*ball(time_step), 0.3, use_plan) for use_plan in (False, True))
+    np.testing.assert_array_equal(compiled, in_python)
 
 
 @pytest.mark.parametrize("approximation", ["kTamsi", "kSap", "kSimilar", "kLagged"])
