@@ -2,7 +2,7 @@
 
 To interpret a kernel takes milliseconds, to compile it seconds, once on a machine. So what is on the disk is used from
 the first call; other kernels are interpreted while another process compiles them (framework/later_code.py), and
-are compiled here where that is quicker.
+are compiled here where that is quicker, or where the other process has got nowhere for long.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ __all__ = ["may_use_compiled"]
 # In bodies times directions, of which a call takes each about 0.3 ms, if interpreted.
 _MOST_AT_ONCE = 5_000  # a longer call has to wait for the compiler
 _MUCH = 3_000  # together; from then on it pays to compile a kernel here, if no other process may
+_FAR_TOO_MUCH = 30_000  # together; other processes have low priority, and get nowhere where all processors are busy
 
 _interpreted: Counter[Any] = Counter()  # by kernel
 # By kernels and types of their arguments: which may be called compiled, and which have been looked for, which takes
@@ -51,7 +52,7 @@ def may_use_compiled(kernel: Any, work: int, *arguments: Any, single: Any = None
     is_there = work > _MOST_AT_ONCE
     if not is_there:
         _interpreted[kernel] += work
-        is_there = later.is_worth_while(_interpreted[kernel] > _MUCH)
+        is_there = later.is_worth_while(_interpreted[kernel] > _MUCH) or _interpreted[kernel] > _FAR_TOO_MUCH
     if is_there:
         _usable.add(key)
     return is_there

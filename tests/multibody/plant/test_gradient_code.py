@@ -85,6 +85,14 @@ def test_where_nobody_helps_it_is_compiled_when_so_much_was_interpreted_that_it_
     assert (made.count, asked) == (1, [])
 
 
+def test_a_process_that_gets_no_time_is_not_waited_for_without_end(asked):
+    answers = [may_use_compiled(1000) for _ in range(40)]
+    assert answers == sorted(answers)
+    assert answers[0] is False
+    assert answers[-1] is True
+    assert len(asked) == 1
+
+
 class Pair(NamedTuple):
     first: Any
     second: Any
