@@ -103,5 +103,5 @@ if not _TYPE_CHECKING:
     from merganser.framework.core.lazy_packages import lazy_packages as _lazy_packages
 
     __getattr__ = _lazy_packages(
-        __name__, "controllers", "estimators"
+        __name__, "controllers", "estimators", "trajectory_optimization"
     )

@@ -22,7 +22,15 @@ from merganser.framework.native.operation_list import run_all
 from merganser.framework.native.tape import SUCCEEDED, complexes_at, doubles_at, integers_at
 from merganser.framework.primitives.linearization import COMPLEX_STEP
 
-__all__ = ["ModelTape", "move_complex_model", "move_model", "run_model", "take_results", "take_slopes"]
+__all__ = [
+    "ModelTape",
+    "move_complex_model",
+    "move_model",
+    "run_model",
+    "take_real_results",
+    "take_results",
+    "take_slopes",
+]
 
 _FIRST_STATE = 1  # in the flat array; the time stands before
 
@@ -68,13 +76,23 @@ def take_results(tape_in: Any, target_out: Any, target: int) -> None:
 def move_complex_model(
     tape_in: Any, time: float, state_in: Any, state: int, input_in: Any, input_: int, j: int
 ) -> None:
-    """Puts time, state and input into a tape of complex numbers, with a tiny imaginary step in state j."""
+    """Puts time, state and input into a tape of complex numbers, with a tiny imaginary step in element j of [x; u]."""
     flat = complexes_at(tape_in[VALUES])
     flat[0] = complex(time, 0.0)
     for i in range(tape_in[NUM_STATES]):
         flat[tape_in[STATE] + i] = complex(state_in[state + i], COMPLEX_STEP if i == j else 0.0)
     for i in range(tape_in[NUM_INPUTS]):
-        flat[tape_in[INPUT] + i] = complex(input_in[input_ + i], 0.0)
+        flat[tape_in[INPUT] + i] = complex(
+            input_in[input_ + i], COMPLEX_STEP if tape_in[NUM_STATES] + i == j else 0.0
+        )
+
+
+@device
+def take_real_results(tape_in: Any, target_out: Any) -> None:
+    """Copies the real parts of the results of a tape of complex numbers to target_out."""
+    flat, places = complexes_at(tape_in[VALUES]), integers_at(tape_in[RESULTS])
+    for i in range(tape_in[NUM_RESULTS]):
+        target_out[i] = flat[places[i]].real
 
 
 @device

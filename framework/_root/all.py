@@ -88,7 +88,12 @@ _POSTURES = (
     "OrientationCost", "PointToLineDistanceConstraint", "PointToPointDistanceConstraint", "PolyhedronConstraint",
     "PositionConstraint", "PositionCost", "UnitQuaternionConstraint",
 )  # fmt: skip
+_TRAJECTORIES = (
+    "AddDirectCollocationConstraint", "DirectCollocation", "DirectCollocationConstraint", "DirectTranscription",
+    "MultipleShooting",
+)  # fmt: skip
 _LATER: dict[str, tuple[str, ...]] = {
+    "merganser.analysis.trajectory_optimization": _TRAJECTORIES,
     "merganser.framework.optimization": _OPTIMIZATION,
     "merganser.framework.symbolic": _SYMBOLIC,
     "merganser.multibody.inverse_kinematics": _POSTURES,
@@ -99,7 +104,7 @@ if _has_sympy:
     del Polynomial  # noqa: F821  of one variable, in trajectories; symbolic's is the one of this name
 
 __all__ = sorted({name for name in globals() if not name.startswith("_")} - {"TYPE_CHECKING", "Any", "importlib"})
-__all__ += (*_OPTIMIZATION, *_POSTURES, *_VISUALIZATION)
+__all__ += (*_OPTIMIZATION, *_POSTURES, *_TRAJECTORIES, *_VISUALIZATION)
 if _has_sympy:
     __all__ += _SYMBOLIC
 

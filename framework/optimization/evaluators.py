@@ -42,6 +42,14 @@ class EvaluatorBase:
                 jacobian[i] = each.derivatives()
         return value, jacobian
 
+    def _stack_key(self) -> Any:
+        """What evaluators share that are one function of different variables; None if there is no `_stacked`."""
+        return None
+
+    def _stacked(self, x: Array) -> tuple[Array, Array]:
+        """f and df/dx for many x at once, shapes [N, num_vars] to [N, num_outputs] and [N, num_outputs, num_vars]."""
+        raise NotImplementedError
+
     def Eval(self, x: Any) -> Any:
         """f(x): floats of floats, AutoDiffXd of AutoDiffXd, expressions of variables and expressions.
 

@@ -37,11 +37,23 @@ class NonlinearForm:
         boxes = set(map(id, prog.bounding_box_constraints()))
         self.bindings = [binding for binding in prog.GetAllConstraints() if id(binding) not in boxes]
         self._constraints = [(binding.evaluator(), prog._places_of(binding._variables)) for binding in self.bindings]
+        self._stacks = self._stacked_constraints()
         self._callbacks = [(b.evaluator(), prog._places_of(b._variables)) for b in prog.visualization_callbacks()]
         nothing = np.zeros(0)
         self.g_lower = np.concatenate([nothing, *(constraint._lower for constraint, _ in self._constraints)])
         self.g_upper = np.concatenate([nothing, *(constraint._upper for constraint, _ in self._constraints)])
         self._boxes = [(binding, prog._places_of(binding._variables)) for binding in prog.bounding_box_constraints()]
+
+    def _stacked_constraints(self) -> list[tuple[Any, npt.NDArray[np.intp], list[int]]]:
+        """Of constraints that are one function: an evaluator, the places of the variables of each, their numbers."""
+        by_key: dict[Any, list[int]] = {}
+        for number, (evaluator, _) in enumerate(self._constraints):
+            if evaluator._stack_key() is not None:
+                by_key.setdefault(evaluator._stack_key(), []).append(number)
+        return [
+            (self._constraints[numbers[0]][0], np.array([self._constraints[number][1] for number in numbers]), numbers)
+            for numbers in by_key.values()
+        ]
 
     def cost(self, x: Array) -> tuple[float, Array]:
         """f and its gradient, shape [num_vars]."""
@@ -56,9 +68,11 @@ class NonlinearForm:
     def constraints(self, x: Array) -> tuple[Array, _Blocks]:
         """g, shape [m], and the blocks (first row, places of the columns, derivatives) of its Jacobian."""
         values = x * self.scale
-        parts, blocks, row = [np.zeros(0)], [], 0
-        for evaluator, places in self._constraints:
-            value, jacobian = evaluator._value_and_jacobian(values[places])
+        parts, blocks, row, known = [np.zeros(0)], [], 0, {}
+        for evaluator, places_of_all, numbers in self._stacks:
+            known.update(zip(numbers, zip(*evaluator._stacked(values[places_of_all]))))
+        for number, (evaluator, places) in enumerate(self._constraints):
+            value, jacobian = known.get(number) or evaluator._value_and_jacobian(values[places])
             parts.append(value)
             blocks.append((row, places, jacobian * self.scale[places]))
             row += value.size

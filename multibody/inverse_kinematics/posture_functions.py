@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import Context
-from merganser.framework.autodiff.scalar import AutoDiffXd
 from merganser.framework.core.inside import scalar_of
 from merganser.framework.math import RotationMatrix
-from merganser.framework.optimization import EvaluatorBase
+from merganser.framework.optimization.closed_form import ClosedFormEvaluator
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import Frame, JacobianWrtVariable
 
@@ -26,7 +25,7 @@ __all__ = ["PostureFunction", "finite_vector", "unit_vector"]
 Array = NDArray[np.float64]
 
 
-class PostureFunction(EvaluatorBase):
+class PostureFunction(ClosedFormEvaluator):
     """A function of q, and perhaps of more variables behind it; a Context of the plant is moved to each q."""
 
     _plant: MultibodyPlant
@@ -54,17 +53,6 @@ class PostureFunction(EvaluatorBase):
         if not np.array_equal(self._plant.GetPositions(self._context), q):
             self._plant.SetPositions(self._context, q)
         return self._at(x)
-
-    def _eval(self, x: Any) -> Any:
-        if x.dtype != object:
-            return self._value_and_jacobian(x)[0]
-        if not all(isinstance(each, (AutoDiffXd, float, int)) for each in x):
-            raise TypeError(f"{type(self).__name__} has no symbolic form: it follows from the kinematics of a plant.")
-        inner = [each if isinstance(each, AutoDiffXd) else AutoDiffXd(float(each)) for each in x]
-        values, jacobian = self._value_and_jacobian(np.array([each.value() for each in inner]))
-        size = max(each.derivatives().size for each in inner)
-        slopes = np.array([each.derivatives() if each.derivatives().size else np.zeros(size) for each in inner])
-        return np.array([AutoDiffXd(value, row @ slopes) for value, row in zip(values, jacobian)], dtype=object)
 
     def is_thread_safe(self) -> bool:
         """No: it moves its Context."""

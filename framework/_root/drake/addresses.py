@@ -49,7 +49,7 @@ ADDRESSES: dict[str, tuple[str, ...]] = {
     "multibody.plant": ("multibody.plant",),
     "multibody.tree": ("multibody.tree",),
     "perception": ("geometry.perception",),
-    "planning": ("multibody.planning",),
+    "planning": ("multibody.planning", "analysis.trajectory_optimization"),
     "polynomial": ("framework.trajectories",),
     "solvers": ("framework.optimization",),
     "symbolic": ("framework.symbolic",),

@@ -1,0 +1,209 @@
+"""DirectCollocation: states as cubic splines that obey the dynamics at the break points and midway between them.
+
+Between two break points the input is linear and the state a cubic with the rates f_0 = f(x_0, u_0) and f_1 at its ends.
+Midway it has the place and the rate
+
+    x_c = (x_0 + x_1) / 2 + h (f_0 - f_1) / 8                                            (1)
+    xdot_c = 3 (x_1 - x_0) / (2 h) - (f_0 + f_1) / 4                                     (2)
+
+and the constraint of the segment is that this rate is that of the dynamics,
+
+    xdot_c - f(x_c, (u_0 + u_1) / 2) = 0.                                                (3)
+
+Source: C. Hargraves and S. Paris, Direct Trajectory Optimization Using Nonlinear Programming and Collocation (1987).
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.analysis.trajectory_optimization.multiple_shooting import MultipleShooting
+from merganser.analysis.trajectory_optimization.system_dynamics import SystemDynamics
+from merganser.framework import Context, InputPortSelection, System
+from merganser.framework.optimization import Binding, Constraint, MathematicalProgram, MathematicalProgramResult
+from merganser.framework.optimization.arrays import objects
+from merganser.framework.optimization.closed_form import ClosedFormEvaluator
+from merganser.framework.trajectories import PiecewisePolynomial
+
+__all__ = ["AddDirectCollocationConstraint", "DirectCollocation", "DirectCollocationConstraint"]
+
+Array = NDArray[np.float64]
+
+
+class DirectCollocationConstraint(ClosedFormEvaluator, Constraint):
+    """Equation (3) of the variables [h, x_0, x_1, u_0, u_1].
+
+    Args:
+        system: with continuous state; it must support AutoDiffXd.
+        context: of it, for parameters and other inputs; it is not changed.
+        input_port_index: which port u is, or an InputPortSelection.
+        assume_non_continuous_states_are_fixed: lets there be other state, which keeps its values.
+
+    Raises:
+        RuntimeError: the system has no continuous state, or other state too.
+        ValueError, IndexError: there is no such vector port.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        context: Context,
+        input_port_index: Any = InputPortSelection.kUseFirstInputIfItExists,
+        assume_non_continuous_states_are_fixed: bool = False,
+    ) -> None:
+        _require_continuous(system, context, assume_non_continuous_states_are_fixed)
+        self._dynamics = SystemDynamics(system, context, input_port_index, "DirectCollocation")
+        n, m = self._dynamics.num_states, self._dynamics.num_inputs
+        Constraint.__init__(self, 1 + 2 * (n + m), np.zeros(n), np.zeros(n))
+
+    def num_states(self) -> int:
+        """The size of x."""
+        return self._dynamics.num_states
+
+    def num_inputs(self) -> int:
+        """The size of u."""
+        return self._dynamics.num_inputs
+
+    def dynamics(self) -> SystemDynamics:
+        """f(x, u)."""
+        return self._dynamics
+
+    def is_thread_safe(self) -> bool:
+        """No: there is one Context."""
+        return False
+
+    def _stack_key(self) -> Any:
+        return self._dynamics
+
+    def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
+        values, jacobians = self._stacked(x[np.newaxis])
+        return values[0], jacobians[0]
+
+    def _stacked(self, x: Array) -> tuple[Array, Array]:
+        n, m, count = self._dynamics.num_states, self._dynamics.num_inputs, len(x)
+        h, x_0, x_1, u_0, u_1 = np.split(x, [1, 1 + n, 1 + 2 * n, 1 + 2 * n + m], axis=1)
+        ends = np.vstack([np.hstack([x_0, u_0]), np.hstack([x_1, u_1])])
+        (f_0, f_1), (A_0, A_1), (B_0, B_1) = (np.split(part, 2) for part in self._dynamics.at(ends))
+        x_c = 0.5 * (x_0 + x_1) + h / 8.0 * (f_0 - f_1)  # (1)
+        f_c, A_c, B_c = self._dynamics.at(np.hstack([x_c, 0.5 * (u_0 + u_1)]))
+        slope = 1.5 * (x_1 - x_0) / h
+        J, step, eye = np.empty((count, n, 1 + 2 * (n + m))), h[..., np.newaxis], np.eye(n)
+        forward, backward = 0.25 * eye + step / 8.0 * A_c, 0.25 * eye - step / 8.0 * A_c
+        by_h, by_x_0, by_x_1, by_u_0, by_u_1 = np.split(J, [1, 1 + n, 1 + 2 * n, 1 + 2 * n + m], axis=2)
+        by_h[..., 0] = -slope / h - (A_c @ (f_0 - f_1)[..., np.newaxis])[..., 0] / 8.0
+        by_x_0[:] = -1.5 / step * eye - 0.5 * A_c - forward @ A_0
+        by_x_1[:] = 1.5 / step * eye - 0.5 * A_c - backward @ A_1
+        by_u_0[:] = -0.5 * B_c - forward @ B_0
+        by_u_1[:] = -0.5 * B_c - backward @ B_1
+        return slope - 0.25 * (f_0 + f_1) - f_c, J  # (2), (3)
+
+
+def AddDirectCollocationConstraint(
+    constraint: DirectCollocationConstraint,
+    time_step: Any,
+    state: Any,
+    next_state: Any,
+    input: Any,
+    next_input: Any,
+    prog: MathematicalProgram,
+) -> Binding:
+    """Adds the constraint of one segment, its variables in their order.
+
+    Args:
+        constraint: of a system.
+        time_step: h, shape [1].
+        state, next_state: x_0 and x_1.
+        input, next_input: u_0 and u_1.
+        prog: to which it is added.
+
+    Raises:
+        ValueError: something has another size than it must have.
+    """
+    n, m = constraint.num_states(), constraint.num_inputs()
+    given = {"time_step": time_step, "state": state, "next_state": next_state, "input": input, "next_input": next_input}
+    parts = [objects(each).ravel() for each in given.values()]
+    for name, part, size in zip(given, parts, (1, n, n, m, m)):
+        if len(part) != size:
+            raise ValueError(f"AddDirectCollocationConstraint(): {name} must have {size} variables, not {len(part)}.")
+    return prog.AddConstraint(constraint, np.concatenate(parts))
+
+
+class DirectCollocation(MultipleShooting):
+    """A trajectory optimization by collocation: equations (1) to (3) for each segment.
+
+    Args:
+        system: with continuous state; it must support AutoDiffXd.
+        context: of it, for parameters and other inputs; it is not changed.
+        num_time_samples: number of break points.
+        minimum_time_step, maximum_time_step: bounds of the time steps between them, which are variables [s].
+        input_port_index: which port u is, or an InputPortSelection.
+        assume_non_continuous_states_are_fixed: lets there be other state, which keeps its values.
+        prog: to which variables and constraints are added; by default a new one.
+
+    Raises:
+        RuntimeError: the system has no continuous state, or other state too.
+        ValueError: numbers are out of range.
+        ValueError, IndexError: there is no such vector port.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        context: Context,
+        num_time_samples: int,
+        minimum_time_step: float,
+        maximum_time_step: float,
+        input_port_index: Any = InputPortSelection.kUseFirstInputIfItExists,
+        assume_non_continuous_states_are_fixed: bool = False,
+        prog: MathematicalProgram | None = None,
+    ) -> None:
+        self._constraint = DirectCollocationConstraint(
+            system, context, input_port_index, assume_non_continuous_states_are_fixed
+        )
+        sizes = self._constraint.num_states(), self._constraint.num_inputs()
+        super().__init__(*sizes, num_time_samples, (minimum_time_step, maximum_time_step), prog)
+        for k in range(num_time_samples - 1):
+            parts = self.time_step(k), self.state(k), self.state(k + 1), self.input(k), self.input(k + 1)
+            of_segment = copy.copy(self._constraint)  # with the same dynamics
+            of_segment.set_description(f"collocation constraint for segment {k}")
+            AddDirectCollocationConstraint(of_segment, *parts, self._prog)
+
+    def _add_running_cost(self, g: Any) -> None:
+        """By the trapezoidal rule."""
+        last = self._num_samples - 1
+        for k in range(last + 1):
+            steps = self._h[max(k - 1, 0) : min(k + 1, last)]
+            self._prog.AddCost(self._substituted(g, k) * 0.5 * sum(steps[1:], 1.0 * steps[0]))
+
+    def ReconstructInputTrajectory(self, result: MathematicalProgramResult) -> PiecewisePolynomial:
+        """The input, linear between the break points.
+
+        Raises:
+            RuntimeError: the system has no input.
+        """
+        if not self._constraint.num_inputs():
+            raise RuntimeError("ReconstructInputTrajectory(): the system has no input.")
+        return PiecewisePolynomial.FirstOrderHold(self.GetSampleTimes(result), self.GetInputSamples(result))
+
+    def ReconstructStateTrajectory(self, result: MathematicalProgramResult) -> PiecewisePolynomial:
+        """The state: cubics with the rates of the dynamics at the break points."""
+        states = self.GetStateSamples(result)
+        rates, _, _ = self._constraint.dynamics().at(np.vstack([states, self.GetInputSamples(result)]).T)
+        return PiecewisePolynomial.CubicHermite(self.GetSampleTimes(result), states, rates.T)
+
+
+def _require_continuous(system: System, context: Any, are_others_fixed: bool) -> None:
+    system.ValidateContext(context)
+    where = f"DirectCollocation: system '{system.GetSystemPathname()}'"
+    if not context.num_continuous_states():
+        raise RuntimeError(f"{where} has no continuous state; for discrete systems there is DirectTranscription.")
+    if not (are_others_fixed or (not context.num_discrete_state_groups() and not context.num_abstract_states())):
+        raise RuntimeError(
+            f"{where} has {context.num_discrete_state_groups()} groups of discrete and {context.num_abstract_states()} "
+            "abstract states beside its continuous one. If the dynamics do not depend on them, pass "
+            "assume_non_continuous_states_are_fixed=True."
+        )

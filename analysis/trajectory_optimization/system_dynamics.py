@@ -1,0 +1,127 @@
+"""The dynamics of a system as a function of state and input, with derivatives."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.analysis.detached_context import detached_context, selected_input_port
+from merganser.framework import Context, System
+from merganser.framework.autodiff import ExtractGradient, ExtractValue, InitializeAutoDiff
+from merganser.framework.core.inside import new_context
+from merganser.framework.core.native_code import may_compile
+
+__all__ = ["SystemDynamics"]
+
+Array = NDArray[np.float64]
+Linearized = tuple[Array, Array, Array]
+
+_MOST_KEPT = 2_000  # points at which the dynamics are remembered
+_POINTS_TO_LOAD = 1_000  # from then on it pays to load compiled code
+
+
+class SystemDynamics:
+    """f(x, u): xdot of a system in continuous time, or the next state in discrete time; with df/dx and df/du.
+
+    Neighbours in a transcription ask at the same points: values are kept.
+
+    Args:
+        system: with state of one kind; it must support AutoDiffXd.
+        context: parameters, and the values of all other inputs, are taken over from it; it is not changed.
+        input_port_index: which port u is, or an InputPortSelection.
+        caller: who asks, for messages.
+
+    Attributes:
+        system: as given.
+        num_states, num_inputs: sizes of x and u.
+        is_discrete: whether f is the next state.
+
+    Raises:
+        ValueError: the port is abstract, or the context of another system.
+        IndexError: there is no such port.
+    """
+
+    def __init__(self, system: System, context: Context, input_port_index: Any, caller: str) -> None:
+        mine: Any = detached_context(system, context)
+        port = selected_input_port(system, input_port_index, caller)
+        self.system, self.is_discrete = system, mine.num_continuous_states() == 0
+        self.num_inputs = 0 if port is None else port.size()
+        self.num_states = (
+            mine.get_discrete_state(0).size() if self.is_discrete else mine.get_continuous_state_vector().size()
+        )
+        self._system = system.ToAutoDiffXd()
+        self._context: Any = self._system.CreateDefaultContext()
+        self._context.SetTimeStateAndParametersFrom(mine)
+        self._system.FixInputPortsFrom(system, mine, self._context)
+        self._port = None if port is None else self._system.get_input_port(port.get_index())
+        self._known: dict[bytes, tuple[Array, Array]] = {}
+        self._given, self._time = mine, float(mine.get_time())
+        self._slopes: Any = None  # False if there are none
+        self._num_points = 0
+
+    def at(self, points: Array) -> Linearized:
+        """f, df/dx and df/du at many [x; u], shapes [N, n + m] to [N, n], [N, n, n] and [N, n, m].
+
+        Raises:
+            RuntimeError: they are not finite.
+        """
+        values, slopes = self._compiled(points) or self._in_python(points)
+        n = self.num_states
+        if not (np.isfinite(values).all() and np.isfinite(slopes).all()):
+            bad = np.isfinite(values).all(axis=1) & np.isfinite(slopes).all(axis=(1, 2))
+            point = points[int(bad.argmin())].tolist()
+            raise RuntimeError(
+                f"The dynamics of system '{self.system.GetSystemPathname()}' are not finite at the state "
+                f"{point[:n]} with the input {point[n:]}."
+            )
+        return values, slopes[..., :n], slopes[..., n:]
+
+    def _compiled(self, points: Array) -> tuple[Array, Array] | None:
+        """By compiled code, if there is such, and so many points that it pays to load it."""
+        if self._slopes is None:
+            self._num_points += len(points)
+            if self._num_points > _POINTS_TO_LOAD and may_compile():
+                self._slopes = self._load() or False
+        points = np.ascontiguousarray(points)
+        return self._slopes.at(self._time, points, self.num_states) if self._slopes else None
+
+    def _load(self) -> Any:
+        from merganser.analysis.plan.slopes import Slopes  # loads numba
+
+        context: Any = new_context(self.system, np.complex128)
+        context.SetTimeStateAndParametersFrom(self._given)
+        self.system.FixInputPortsFrom(self.system, self._given, context)
+        port = None if self._port is None else self.system.get_input_port(self._port.get_index())
+        fixed = None if port is None else port.FixValue(context, np.zeros(port.size()))
+        with contextlib.suppress(LookupError, TypeError):  # a function of a user's may not be compiled so
+            return Slopes(context, fixed, self.is_discrete)
+        return None
+
+    def _in_python(self, points: Array) -> tuple[Array, Array]:
+        found = []
+        for point in points:
+            key = point.tobytes()
+            if key not in self._known:
+                if len(self._known) >= _MOST_KEPT:
+                    self._known.clear()
+                self._known[key] = self._by_autodiff(point)
+            found.append(self._known[key])
+        return np.array([value for value, _ in found]), np.array([slopes for _, slopes in found])
+
+    def _by_autodiff(self, point: Array) -> tuple[Array, Array]:
+        n, seeded = self.num_states, InitializeAutoDiff(point).ravel()
+        if self._port is not None:
+            self._port.FixValue(self._context, seeded[n:])
+        if self.is_discrete:
+            self._context.SetDiscreteState(seeded[:n])
+            f = self._system.EvalUniquePeriodicDiscreteUpdate(self._context).get_vector(0).CopyToVector()
+        else:
+            self._context.SetContinuousState(seeded[:n])
+            f = self._system.EvalTimeDerivatives(self._context).CopyToVector()
+        value, slopes = ExtractValue(f).ravel(), ExtractGradient(f)
+        if not slopes.size:  # nothing depends on anything
+            slopes = np.zeros((n, len(point)))
+        return value, slopes
