@@ -40,6 +40,7 @@ from merganser.analysis.controllers.linear_quadratic_regulator import checked_pr
 from merganser.analysis.detached_context import detached_context, selected_input_port
 from merganser.analysis.simulator import Simulator
 from merganser.analysis.simulator_config import ApplySimulatorConfig, SimulatorConfig
+from merganser.analysis.system_dynamics import SystemDynamics
 from merganser.framework import Context, InputPortSelection, LeafSystem, OutputPortSelection, System
 from merganser.framework import SystemScalarConverter as Converter
 from merganser.framework.core.records import settings
@@ -56,6 +57,7 @@ __all__ = [
 Array = NDArray[Any]
 _LQR = "FiniteHorizonLinearQuadraticRegulator"
 _TIME_TOLERANCE = 1e-9  # of t0 and tf against the sample times of a discrete-time system, in periods
+_SAME = 1e-6  # derivatives that are found in two ways
 
 
 @settings
@@ -215,6 +217,7 @@ class _Problem:
         self.period = linear.time_period()
         N = () if options.N is None else options.N
         _, _, self.Q, self.R, self.N = checked_problem(linear.A(), linear.B(), Q, R, N)
+        self.R_inverse = np.linalg.inv(self.R)
         n, m = self.N.shape
         self.Qf = np.zeros((n, n)) if options.Qf is None else np.atleast_2d(np.asarray(options.Qf, dtype=float))
         if self.Qf.shape != (n, n):
@@ -223,6 +226,7 @@ class _Problem:
         require_definite("Qf", self.Qf, kind)
         self.x0 = self._trajectory("x0", n, self._state())
         self.u0 = self._trajectory("u0", m, self._port.Eval(self._context))
+        self._dynamics = self._fast_dynamics(linear)
         self.xd = self._trajectory("xd", n, None) or self.x0
         self.ud = self._trajectory("ud", m, None) or self.u0
 
@@ -233,6 +237,20 @@ class _Problem:
         assert self._port is not None
         port = self._port.get_index()
         return FirstOrderTaylorApproximation(self.system, self._context, port, OutputPortSelection.kNoOutput)
+
+    def _fast_dynamics(self, linear: AffineSystem) -> SystemDynamics | None:
+        """The same for many times, if it finds at the first one what is found with care; None if not."""
+        assert self._port is not None
+        if self.period > 0.0 or isinstance(self.system, AffineSystem):
+            return None
+        point = np.concatenate([self._state(), self._port.Eval(self._context)])
+        try:
+            dynamics = SystemDynamics(self.system, self._context, self._port.get_index(), _LQR)
+            _, A, B = dynamics.at(point[np.newaxis])
+        except Exception:  # some callback takes no AutoDiffXd
+            return None
+        found, careful = np.hstack([A[0], B[0]]), np.hstack([linear.A(), linear.B()])
+        return dynamics if np.allclose(found, careful, rtol=_SAME, atol=_SAME) else None
 
     def _state(self) -> Array:
         context = self._context
@@ -273,7 +291,18 @@ class _Problem:
 
     def at(self, t: float) -> _Local:
         """The problem at time t."""
-        context, x, u = self._context, _column(self.x0, t), _column(self.u0, t)
+        x, u = _column(self.x0, t), _column(self.u0, t)
+        f, A, B = self._dynamics_at(t, x, u)
+        d, h = self.desired_offset(t), _column(self.ud, t) - u
+        q, r = -self.Q @ d - self.N @ h, -self.R @ h - self.N.T @ d  # (3)
+        return _Local(A, B, f, q, r, float(-q @ d - r @ h))
+
+    def _dynamics_at(self, t: float, x: Array, u: Array) -> tuple[Array, Array, Array]:
+        """The nominal derivative or next state, A and B."""
+        if self._dynamics is not None:
+            f, A, B = self._dynamics.at(np.concatenate([x, u])[np.newaxis], t)
+            return f[0], A[0], B[0]
+        context = self._context
         context.SetTime(t)
         if self.period == 0.0:
             context.SetContinuousState(x)
@@ -287,9 +316,7 @@ class _Problem:
         self._port.FixValue(context, u)
         linear = self._linearized()
         A, B = linear.A(), linear.B()
-        d, h = self.desired_offset(t), _column(self.ud, t) - u
-        q, r = -self.Q @ d - self.N @ h, -self.R @ h - self.N.T @ d  # (3)
-        return _Local(A, B, A @ x + B @ u + linear.f0(), q, r, float(-q @ d - r @ h))
+        return A @ x + B @ u + linear.f0(), A, B
 
 
 # ---------------------------------------------------------------------- continuous time
@@ -323,7 +350,7 @@ class _RiccatiEquation(LeafSystem):
         is_root = p.options.use_square_root_method
         S = root @ root.T if is_root else root
         M, v = S @ B + p.N, B.T @ sx + r
-        K, k0 = np.linalg.solve(p.R, M.T), np.linalg.solve(p.R, v)
+        K, k0 = p.R_inverse @ M.T, p.R_inverse @ v
         if is_root:
             dS = A.T @ root + 0.5 * np.linalg.solve(root, (p.Q - M @ K).T).T  # (7)
         else:
@@ -358,8 +385,8 @@ def _continuous_result(p: _Problem) -> FiniteHorizonLinearQuadraticRegulatorResu
         S.append(root @ root.T if is_root else root)
         dS.append(droot @ root.T + root @ droot.T if is_root else droot)
         local = p.at(time)
-        K.append(np.linalg.solve(p.R, local.B.T @ S[-1] + p.N.T))  # (4)
-        k0.append(np.linalg.solve(p.R, local.B.T @ sx + local.r)[:, None])  # (5)
+        K.append(p.R_inverse @ (local.B.T @ S[-1] + p.N.T))  # (4)
+        k0.append((p.R_inverse @ (local.B.T @ sx + local.r))[:, None])  # (5)
     n = equation.n
     return FiniteHorizonLinearQuadraticRegulatorResult(
         x0=p.x0,

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.analysis.system_dynamics import SystemDynamics
 from merganser.analysis.trajectory_optimization.multiple_shooting import MultipleShooting
-from merganser.analysis.trajectory_optimization.system_dynamics import SystemDynamics
 from merganser.framework import Context, InputPortSelection, System
 from merganser.framework.optimization import Binding, Constraint, MathematicalProgram, MathematicalProgramResult
 from merganser.framework.optimization.arrays import objects
@@ -187,13 +187,13 @@ class DirectCollocation(MultipleShooting):
         """
         if not self._constraint.num_inputs():
             raise RuntimeError("ReconstructInputTrajectory(): the system has no input.")
-        return PiecewisePolynomial.FirstOrderHold(self.GetSampleTimes(result), self.GetInputSamples(result))
+        return PiecewisePolynomial.FirstOrderHold(self.GetSampleTimes(result).tolist(), self.GetInputSamples(result))
 
     def ReconstructStateTrajectory(self, result: MathematicalProgramResult) -> PiecewisePolynomial:
         """The state: cubics with the rates of the dynamics at the break points."""
         states = self.GetStateSamples(result)
         rates, _, _ = self._constraint.dynamics().at(np.vstack([states, self.GetInputSamples(result)]).T)
-        return PiecewisePolynomial.CubicHermite(self.GetSampleTimes(result), states, rates.T)
+        return PiecewisePolynomial.CubicHermite(self.GetSampleTimes(result).tolist(), states, rates.T)
 
 
 def _require_continuous(system: System, context: Any, are_others_fixed: bool) -> None:

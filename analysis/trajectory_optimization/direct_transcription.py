@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.analysis.system_dynamics import SystemDynamics
 from merganser.analysis.trajectory_optimization.multiple_shooting import MultipleShooting
-from merganser.analysis.trajectory_optimization.system_dynamics import SystemDynamics
 from merganser.framework import Context, InputPortSelection, System
 from merganser.framework.optimization import Constraint, MathematicalProgramResult
 from merganser.framework.optimization.closed_form import ClosedFormEvaluator
@@ -132,11 +132,11 @@ class DirectTranscription(MultipleShooting):
         """The input, constant over each time step."""
         if not self._dynamics.num_inputs:
             raise RuntimeError("ReconstructInputTrajectory(): the system has no input.")
-        return PiecewisePolynomial.ZeroOrderHold(self.GetSampleTimes(result), self.GetInputSamples(result))
+        return PiecewisePolynomial.ZeroOrderHold(self.GetSampleTimes(result).tolist(), self.GetInputSamples(result))
 
     def ReconstructStateTrajectory(self, result: MathematicalProgramResult) -> PiecewisePolynomial:
         """The state, constant over each time step."""
-        return PiecewisePolynomial.ZeroOrderHold(self.GetSampleTimes(result), self.GetStateSamples(result))
+        return PiecewisePolynomial.ZeroOrderHold(self.GetSampleTimes(result).tolist(), self.GetStateSamples(result))
 
 
 def _period(system: System, context: Any) -> float:

@@ -302,7 +302,7 @@ class MultipleShooting:
     def _times(self, steps: Array) -> Array:
         if not self._are_steps_free:
             return self._fixed_step * np.arange(self._num_samples)
-        return np.concatenate([[0.0], np.cumsum(steps)])
+        return np.concatenate([np.zeros(1), np.cumsum(steps)])
 
     def _samples_of(self, name: str, caller: str) -> Objects:
         if name not in self._sequential:

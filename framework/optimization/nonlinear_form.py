@@ -68,7 +68,8 @@ class NonlinearForm:
     def constraints(self, x: Array) -> tuple[Array, _Blocks]:
         """g, shape [m], and the blocks (first row, places of the columns, derivatives) of its Jacobian."""
         values = x * self.scale
-        parts, blocks, row, known = [np.zeros(0)], [], 0, {}
+        parts, blocks, row = [np.zeros(0)], [], 0
+        known: dict[int, tuple[Array, Array]] = {}
         for evaluator, places_of_all, numbers in self._stacks:
             known.update(zip(numbers, zip(*evaluator._stacked(values[places_of_all]))))
         for number, (evaluator, places) in enumerate(self._constraints):

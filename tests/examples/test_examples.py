@@ -137,6 +137,15 @@ def test_patches_of_a_squeezed_ball_agree_with_weight_and_closed_form(tmp_path):
     assert abs(1e-3 * max(map(float, pressures.split())) - peak[1]) < 0.1
 
 
+def test_an_acrobot_swings_up_when_it_is_tracked(tmp_path):
+    output = _run(ROOT / "examples" / "11_swing_up.py", "--output", tmp_path, cwd=tmp_path)
+    alone, tracked = (float(found) for found in re.findall(r"ends ([\d.]+) from upright", output))
+    assert alone > 0.5
+    assert tracked < 0.01
+    assert set(_pictures(tmp_path)) == {"swing_up.png", "swing_up_poses.png"}
+    assert min(_pictures(tmp_path).values()) > 10_000
+
+
 def test_every_example_has_a_test():
     text = Path(__file__).read_text()
     assert [path.name for path in EXAMPLES if path.name not in text] == []

@@ -57,18 +57,23 @@ class SystemDynamics:
         self._context.SetTimeStateAndParametersFrom(mine)
         self._system.FixInputPortsFrom(system, mine, self._context)
         self._port = None if port is None else self._system.get_input_port(port.get_index())
-        self._known: dict[bytes, tuple[Array, Array]] = {}
+        self._known: dict[tuple[float, bytes], tuple[Array, Array]] = {}
         self._given, self._time = mine, float(mine.get_time())
         self._slopes: Any = None  # False if there are none
         self._num_points = 0
 
-    def at(self, points: Array) -> Linearized:
+    def at(self, points: Array, time: float | None = None) -> Linearized:
         """f, df/dx and df/du at many [x; u], shapes [N, n + m] to [N, n], [N, n, n] and [N, n, m].
+
+        Args:
+            points: states and inputs.
+            time: [s]; by default that of the context.
 
         Raises:
             RuntimeError: they are not finite.
         """
-        values, slopes = self._compiled(points) or self._in_python(points)
+        time = self._time if time is None else time
+        values, slopes = self._compiled(points, time) or self._in_python(points, time)
         n = self.num_states
         if not (np.isfinite(values).all() and np.isfinite(slopes).all()):
             bad = np.isfinite(values).all(axis=1) & np.isfinite(slopes).all(axis=(1, 2))
@@ -79,14 +84,14 @@ class SystemDynamics:
             )
         return values, slopes[..., :n], slopes[..., n:]
 
-    def _compiled(self, points: Array) -> tuple[Array, Array] | None:
+    def _compiled(self, points: Array, time: float) -> tuple[Array, Array] | None:
         """By compiled code, if there is such, and so many points that it pays to load it."""
         if self._slopes is None:
             self._num_points += len(points)
             if self._num_points > _POINTS_TO_LOAD and may_compile():
                 self._slopes = self._load() or False
         points = np.ascontiguousarray(points)
-        return self._slopes.at(self._time, points, self.num_states) if self._slopes else None
+        return self._slopes.at(time, points, self.num_states) if self._slopes else None
 
     def _load(self) -> Any:
         from merganser.analysis.plan.slopes import Slopes  # loads numba
@@ -100,10 +105,11 @@ class SystemDynamics:
             return Slopes(context, fixed, self.is_discrete)
         return None
 
-    def _in_python(self, points: Array) -> tuple[Array, Array]:
+    def _in_python(self, points: Array, time: float) -> tuple[Array, Array]:
         found = []
+        self._context.SetTime(time)
         for point in points:
-            key = point.tobytes()
+            key = time, point.tobytes()
             if key not in self._known:
                 if len(self._known) >= _MOST_KEPT:
                     self._known.clear()
