@@ -302,7 +302,9 @@ class MultipleShooting:
     def _times(self, steps: Array) -> Array:
         if not self._are_steps_free:
             return self._fixed_step * np.arange(self._num_samples)
-        return np.concatenate([np.zeros(1), np.cumsum(steps)])
+        times = np.zeros(self._num_samples)
+        times[1:] = np.cumsum(steps)
+        return times
 
     def _samples_of(self, name: str, caller: str) -> Objects:
         if name not in self._sequential:
