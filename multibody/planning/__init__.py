@@ -2,6 +2,7 @@
 
 from merganser.multibody.planning.continuous_joints import GetContinuousRevoluteJointIndices
 from merganser.multibody.planning.dof_mask import DofMask
+from merganser.multibody.planning.grid_points import CalcGridPointsOptions
 from merganser.multibody.planning.joint_limits import JointLimits
 from merganser.multibody.planning.robot_diagram import (
     RobotDiagram,
@@ -9,8 +10,10 @@ from merganser.multibody.planning.robot_diagram import (
     RobotDiagramBuilder,
     RobotDiagramBuilder_,
 )
+from merganser.multibody.planning.toppra import Toppra, ToppraDiscretization
 
 __all__ = [
+    "CalcGridPointsOptions",
     "DofMask",
     "GetContinuousRevoluteJointIndices",
     "JointLimits",
@@ -18,4 +21,6 @@ __all__ = [
     "RobotDiagramBuilder",
     "RobotDiagramBuilder_",
     "RobotDiagram_",
+    "Toppra",
+    "ToppraDiscretization",
 ]
