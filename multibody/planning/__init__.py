@@ -4,6 +4,7 @@ from merganser.multibody.planning.continuous_joints import GetContinuousRevolute
 from merganser.multibody.planning.dof_mask import DofMask
 from merganser.multibody.planning.grid_points import CalcGridPointsOptions
 from merganser.multibody.planning.joint_limits import JointLimits
+from merganser.multibody.planning.kinematic_trajectory_optimization import KinematicTrajectoryOptimization
 from merganser.multibody.planning.robot_diagram import (
     RobotDiagram,
     RobotDiagram_,
@@ -17,6 +18,7 @@ __all__ = [
     "DofMask",
     "GetContinuousRevoluteJointIndices",
     "JointLimits",
+    "KinematicTrajectoryOptimization",
     "RobotDiagram",
     "RobotDiagramBuilder",
     "RobotDiagramBuilder_",

@@ -7,9 +7,10 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.arguments import checked_number, checked_size
+from merganser.framework.core.arguments import checked_size
 from merganser.framework.core.records import settings
 from merganser.framework.trajectories import Trajectory
+from merganser.multibody.planning.limits import positive_number
 
 __all__ = ["CalcGridPointsOptions", "calc_grid_points"]
 
@@ -48,25 +49,21 @@ def calc_grid_points(path: Trajectory, options: CalcGridPointsOptions) -> Array:
         ValueError: a length or an error is not positive, or a count is negative.
     """
     caller = "Toppra.CalcGridPoints()"
-    max_err = _positive(options.max_err, f"{caller}: max_err")
-    max_length = _positive(options.max_seg_length, f"{caller}: max_seg_length")
+    max_err = positive_number(options.max_err, f"{caller}: max_err")
+    max_length = positive_number(options.max_seg_length, f"{caller}: max_seg_length")
     min_points = checked_size(options.min_points, f"{caller}: min_points")
     points = np.array([path.start_time(), path.end_time()], float)
+    is_new = np.ones(1, bool)  # for each segment; those that have been left as they are need no second look
     for _ in range(checked_size(options.max_iter, f"{caller}: max_iter")):
         length, middle = np.diff(points), 0.5 * (points[:-1] + points[1:])
-        is_coarse = length > max_length
-        for i in np.flatnonzero(~is_coarse):
+        is_coarse = is_new & (length > max_length)
+        for i in np.flatnonzero(is_new & ~is_coarse):
             is_coarse[i] = 0.5 * np.abs(path.EvalDerivative(float(middle[i]), 2)).max() * length[i] ** 2 > max_err
         if not is_coarse.any():
             break
         points = np.insert(points, np.flatnonzero(is_coarse) + 1, middle[is_coarse])
+        is_new = np.repeat(is_coarse, np.where(is_coarse, 2, 1))
     while len(points) < min_points:
         points = np.insert(points, np.arange(1, len(points)), 0.5 * (points[:-1] + points[1:]))
     return points
 
-
-def _positive(value: object, what: str) -> float:
-    number = checked_number(value, what)
-    if not number > 0.0:
-        raise ValueError(f"{what}: expected a positive number, got {number}.")
-    return number

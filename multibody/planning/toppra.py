@@ -8,13 +8,14 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework.core.arguments import checked_number, require_types
+from merganser.framework.core.arguments import require_types
 from merganser.framework.core.enumeration import Enumeration
 from merganser.framework.core.inside import scalar_of
 from merganser.framework.optimization import Binding, BoundingBoxConstraint, LinearConstraint
 from merganser.framework.optimization.arrays import finite, vector
 from merganser.framework.trajectories import PiecewisePolynomial, Polynomial, Trajectory
 from merganser.multibody.planning.grid_points import CalcGridPointsOptions, calc_grid_points
+from merganser.multibody.planning.limits import checked_limits, nonnegative_number, require_order
 from merganser.multibody.planning.path_limits import SPEED_LIMIT, PathOfPlant, squared_speeds
 from merganser.multibody.planning.reachability import Rows, find_passage
 from merganser.multibody.plant import MultibodyPlant
@@ -219,7 +220,7 @@ class Toppra:
             require_types(caller, lower_limit=(lower_limit, Trajectory), upper_limit=(upper_limit, Trajectory))
             lower = self._along(caller, "lower_limit", lower_limit, 6, -np.inf)
             upper = self._along(caller, "upper_limit", upper_limit, 6, np.inf)
-            _check_order(caller, lower, upper)
+            require_order(caller, lower, upper)
             is_outside = np.isneginf(lower).all(axis=1) | np.isposinf(upper).all(axis=1)
             lower[is_outside], upper[is_outside] = -np.inf, np.inf
         else:
@@ -242,8 +243,8 @@ class Toppra:
             ValueError: a speed is negative or not finite.
         """
         caller = "Toppra.SolvePathParameterization()"
-        start = _checked_speed(caller, "s_dot_start", s_dot_start)
-        end = _checked_speed(caller, "s_dot_end", s_dot_end)
+        start = nonnegative_number(s_dot_start, f"{caller}: s_dot_start")
+        end = nonnegative_number(s_dot_end, f"{caller}: s_dot_end")
         found = find_passage(self._s, self._rows, self._x_low, self._x_high, start**2, end**2)
         if found.x is None:
             _logger.warning("%s: %s.", caller, found.reason)
@@ -332,25 +333,8 @@ def _checked_gridpoints(path: Trajectory, gridpoints: ArrayLike) -> Array:
 
 def _constant(caller: str, lower: ArrayLike, upper: ArrayLike, size: int, count: int) -> tuple[Array, Array]:
     """The same limits at all grid points, shape [count, size] each."""
-    low, high = vector(lower, caller, "lower_limit", size), vector(upper, caller, "upper_limit", size)
-    _check_order(caller, low, high)
+    low, high = checked_limits(caller, lower, upper, size)
     return np.tile(low, (count, 1)), np.tile(high, (count, 1))
-
-
-def _check_order(caller: str, lower: Array, upper: Array) -> None:
-    if (lower > upper).any():
-        place = tuple(np.argwhere(lower > upper)[0])
-        raise ValueError(
-            f"{caller}: lower_limit must not be above upper_limit; element {int(place[-1])} is {lower[place]} and "
-            f"{upper[place]}."
-        )
-
-
-def _checked_speed(caller: str, name: str, value: float) -> float:
-    speed = checked_number(value, f"{caller}: {name}")
-    if not 0.0 <= speed < np.inf:
-        raise ValueError(f"{caller}: {name} must be finite and not negative, got {speed}.")
-    return speed
 
 
 def _placeholders() -> tuple[Any, Any]:
