@@ -66,4 +66,3 @@ def calc_grid_points(path: Trajectory, options: CalcGridPointsOptions) -> Array:
     while len(points) < min_points:
         points = np.insert(points, np.arange(1, len(points)), 0.5 * (points[:-1] + points[1:]))
     return points
-

@@ -12,6 +12,7 @@ from merganser.framework.core.arguments import bind_overload, checked_number, re
 from merganser.framework.optimization import (
     Binding,
     Constraint,
+    L2NormCost,
     LinearConstraint,
 )
 from merganser.multibody.planning.limits import checked_limits, nonnegative_number
@@ -26,14 +27,15 @@ Array = NDArray[np.float64]
 Objects = NDArray[Any]
 
 _BOUNDS = ("lb", "ub")
+_ROUNDING = 1e-5  # of lengths: control points at the ends of a path that begins and ends at rest are equal
 
 
 class KinematicTrajectoryOptimization(SplineProgram):
     """A program for a trajectory q(t) = r(t / T), with a B-spline r(s), s from 0 to 1, and a duration T.
 
-    Its variables are the control points of r, and T. What is said of the *path* is about r and its derivatives by s, and
-    is linear; other things are about q and its derivatives by time [s]. As a spline is in the convex hull of its control
-    points, bounds on these are kept at all times; they are a bit stricter than need be.
+    Its variables are the control points of r, and T. What is said of the *path* is about r and its derivatives by s,
+    and is linear; other things are about q and its derivatives by time [s]. As a spline is in the convex hull of its
+    control points, bounds on these are kept at all times; they are a bit stricter than need be.
 
     Two forms, KinematicTrajectoryOptimization(num_positions, num_control_points, spline_order=4, duration=1.0) and
     KinematicTrajectoryOptimization(trajectory). The guess is q = 0 for the duration, or the trajectory.
@@ -170,7 +172,7 @@ class KinematicTrajectoryOptimization(SplineProgram):
             ValueError: a bound is NaN, or they cross.
         """
         caller = "KinematicTrajectoryOptimization.AddDurationConstraint"
-        low, high = checked_limits(caller, [lb if lb is not None else 0.0], [ub if ub is not None else np.inf], 1, _BOUNDS)
+        low, high = checked_limits(caller, [0.0 if lb is None else lb], [np.inf if ub is None else ub], 1, _BOUNDS)
         return self._described(self._prog.AddBoundingBoxConstraint(low, high, [self._duration]), "duration constraint")
 
     def AddPositionBounds(self, lb: ArrayLike, ub: ArrayLike) -> list[Binding]:
@@ -200,12 +202,13 @@ class KinematicTrajectoryOptimization(SplineProgram):
         caller = "KinematicTrajectoryOptimization.AddVelocityBounds"
         low, high = checked_limits(caller, lb, ub, self.num_positions(), _BOUNDS)
         M = self._unit.AsLinearInControlPoints(1).toarray().T
-        zeros, bindings = np.zeros(len(M)), []
+        at_least, at_most = (np.zeros(len(M)), np.full(len(M), np.inf)), (np.full(len(M), -np.inf), np.zeros(len(M)))
+        bindings = []
         for i, points in enumerate(self._points):
-            for kind, bound, rows in (("lower", low[i], (zeros, np.inf + zeros)), ("upper", high[i], (zeros - np.inf, zeros))):
+            for kind, bound, (lower, upper) in (("lower", low[i], at_least), ("upper", high[i], at_most)):
                 if np.isfinite(bound):
                     A = np.column_stack((np.full(len(M), -bound), M))
-                    row = self._prog.AddLinearConstraint(A, *rows, [self._duration, *points])
+                    row = self._prog.AddLinearConstraint(A, lower, upper, [self._duration, *points])
                     bindings.append(self._described(row, f"velocity {kind} bound for position {i}"))
         return bindings
 
@@ -213,7 +216,7 @@ class KinematicTrajectoryOptimization(SplineProgram):
         """Adds bounds that d2q/dt2 keeps at all times, shape [num_positions] each [rad/s^2, m/s^2]; not linear.
 
         Returns:
-            One constraint for each position.
+            One constraint for each position: rows of lower bounds, then of upper ones.
 
         Raises:
             ValueError: as AddPositionBounds().
@@ -231,8 +234,8 @@ class KinematicTrajectoryOptimization(SplineProgram):
 
     def AddDurationCost(self, weight: float = 1.0) -> Binding:
         """Adds weight T."""
-        cost = self._prog.AddLinearCost(np.array([nonnegative_number(weight, "KinematicTrajectoryOptimization.AddDurationCost: weight")]), 0.0, [self._duration])
-        return self._described(cost, "duration cost")
+        slope = _weight("AddDurationCost", weight)
+        return self._described(self._prog.AddLinearCost([slope], 0.0, [self._duration]), "duration cost")
 
     def AddPathLengthCost(self, weight: float = 1.0, use_conic_constraint: bool = False) -> list[Binding]:
         """Adds weight times the sum of the distances of neighbouring control points, which the path is not longer than.
@@ -244,13 +247,14 @@ class KinematicTrajectoryOptimization(SplineProgram):
         Returns:
             One cost for each pair of neighbours.
         """
-        A = nonnegative_number(weight, "KinematicTrajectoryOptimization.AddPathLengthCost: weight") * self._difference()
+        factor = _weight("AddPathLengthCost", weight)
+        A = factor * self._difference()
         bindings, zeros = [], np.zeros(self.num_positions())
         for i, pair in self._neighbours():
             if use_conic_constraint:
                 cost = self._prog.AddL2NormCostUsingConicConstraint(A, zeros, pair)[1]
             else:
-                cost = self._prog.AddL2NormCost(A, zeros, pair)
+                cost = self._prog.AddCost(L2NormCost(A, zeros, rounding=_ROUNDING * factor), pair)
             bindings.append(self._described(cost, f"path length cost {i}"))
         return bindings
 
@@ -262,7 +266,7 @@ class KinematicTrajectoryOptimization(SplineProgram):
         Returns:
             One cost for each pair of neighbours.
         """
-        A = np.sqrt(nonnegative_number(weight, "KinematicTrajectoryOptimization.AddPathEnergyCost: weight")) * self._difference()
+        A = np.sqrt(_weight("AddPathEnergyCost", weight)) * self._difference()
         zeros = np.zeros(self.num_positions())
         return [
             self._described(self._prog.Add2NormSquaredCost(A, zeros, pair), f"path energy cost {i}")
@@ -309,9 +313,10 @@ class KinematicTrajectoryOptimization(SplineProgram):
         variables = np.concatenate((self._points[[numbers[each] for each in ids]][:, places].ravel(), [self._duration]))
         low, high = constraint.lower_bound(), constraint.upper_bound()
         kept, bounded = np.isfinite(low), np.isfinite(high)
-        rows = np.vstack((np.column_stack((A, -low))[kept], np.column_stack((A, -high))[bounded]))
-        lower = np.concatenate((np.zeros(kept.sum()), np.full(bounded.sum(), -np.inf)))
-        upper = np.concatenate((np.full(kept.sum(), np.inf), np.zeros(bounded.sum())))
+        order = np.argsort(np.concatenate((np.flatnonzero(kept), np.flatnonzero(bounded))), kind="stable")
+        rows = np.vstack((np.column_stack((A, -low))[kept], np.column_stack((A, -high))[bounded]))[order]
+        lower = np.concatenate((np.zeros(kept.sum()), np.full(bounded.sum(), -np.inf)))[order]
+        upper = np.where(np.isinf(lower), 0.0, np.inf)
         if not len(rows):
             return []
         row = self._prog.AddLinearConstraint(rows, lower, upper, variables)
@@ -358,6 +363,10 @@ def _others_than_zero(weights: Array) -> NDArray[np.intp]:
 def _actuated(B: Array, efforts: Array) -> Array:
     """B times efforts, where infinite ones do nothing to joints that they do not act on."""
     return np.where(B == 0.0, 0.0, np.where(B == 0.0, 0.0, B) * np.where(B == 0.0, 0.0, efforts)).sum(axis=1)
+
+
+def _weight(function: str, weight: Any) -> float:
+    return nonnegative_number(weight, f"KinematicTrajectoryOptimization.{function}: weight")
 
 
 def _place(caller: str, s: Any) -> float:

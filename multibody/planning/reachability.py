@@ -149,7 +149,7 @@ def _limits_by_pairs(c: Array, d: Array, lower: Array, upper: Array) -> tuple[Ar
     x = np.divide(number, slope, out=np.zeros_like(number), where=is_sloped)
     low = np.where(is_pair & is_sloped & (slope > 0.0), x, -np.inf).max(axis=(1, 2))
     high = np.where(is_pair & is_sloped & (slope < 0.0), x, np.inf).min(axis=(1, 2))
-    return low, high, misfits.any(axis=(1, 2))
+    return low, high, np.asarray(misfits.any(axis=(1, 2)))
 
 
 def _controllable_sets(segments: _Segments, x_low: Array, x_high: Array, x_end: float) -> Array | int:

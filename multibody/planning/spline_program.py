@@ -1,4 +1,4 @@
-"""The variables of a KinematicTrajectoryOptimization: control points and a duration, and trajectories as their values."""
+"""The variables of a KinematicTrajectoryOptimization, and trajectories as their values."""
 
 from __future__ import annotations
 
@@ -148,4 +148,5 @@ def _check_column(caller: str, trajectory: BsplineTrajectory) -> None:
 
 
 def _duration_of(caller: str, trajectory: BsplineTrajectory) -> float:
-    return positive_number(float(trajectory.end_time()) - float(trajectory.start_time()), f"{caller}: duration of trajectory")
+    duration = float(trajectory.end_time()) - float(trajectory.start_time())
+    return positive_number(duration, f"{caller}: the duration of trajectory")

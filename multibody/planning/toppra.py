@@ -139,9 +139,7 @@ class Toppra:
         by_x, by_u, gravity = self._path.forces()
         return self._limit_rows(by_x, by_u, lower + gravity, upper + gravity, discretization)
 
-    def AddFrameVelocityLimit(
-        self, constraint_frame: Frame, lower_limit: ArrayLike, upper_limit: ArrayLike
-    ) -> Binding:
+    def AddFrameVelocityLimit(self, constraint_frame: Frame, lower_limit: ArrayLike, upper_limit: ArrayLike) -> Binding:
         """Limits the elements of V_WF_W, the spatial velocity of a frame, [w_WF, v_WF] [rad/s, m/s], shape [6] each.
 
         Returns, Raises: as AddJointVelocityLimit(); RuntimeError if the frame is of another plant.
