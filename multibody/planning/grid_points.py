@@ -40,7 +40,8 @@ def calc_grid_points(path: Trajectory, options: CalcGridPointsOptions) -> Array:
 
         D <= max_seg_length   and   max_j |q_j''(m)| D^2 / 2 <= max_err                               (1)
 
-    and then halves all of them until there are min_points points.
+    and then halves all of them until there are min_points points. Curves between two middles that are straight are not
+    seen: max_seg_length is to be less than they are long.
 
     Returns:
         The points in ascending order, from the start to the end of the path, shape [n].

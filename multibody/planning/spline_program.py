@@ -110,7 +110,8 @@ class SplineProgram:
         start, duration = float(trajectory.start_time()), _duration_of(caller, trajectory)
         knots, order = np.array(self._basis.knots()), self._basis.order()
         theirs = trajectory.basis()
-        if theirs.order() == order and np.allclose(np.array(theirs.knots()), start + duration * knots):
+        is_known = theirs.order() == order and theirs.num_basis_functions() == self.num_control_points()
+        if is_known and np.allclose(np.array(theirs.knots()), start + duration * knots):
             points = np.hstack(trajectory.control_points())
         else:  # at the means of the knots of each control point, where a spline is well told by its values
             s = [float(np.clip(knots[i + 1 : i + order].mean(), 0.0, 1.0)) if order > 1 else float(knots[i])
