@@ -291,7 +291,7 @@ class KinematicTrajectoryOptimization(SplineProgram):
         if constraint.num_vars() != orders * self.num_positions():
             raise ValueError(
                 f"{caller}: the constraint must take {orders * self.num_positions()} variables, {orders} for each "
-                f"position; {constraint._where()} takes {constraint.num_vars()}."
+                f"position; {type(constraint).__name__} takes {constraint.num_vars()}."
             )
         weights = np.array([self._weights(s, order) for order in range(orders)])
         places = _others_than_zero(weights)

@@ -102,7 +102,8 @@ def parameterized(p: Package, points: Any, names: tuple[str, ...], kind: str, sp
 def grid(p: Package) -> Any:
     """Grid points, with one more at the very end.
 
-    pydrake's interpolation does not look at the end of the last segment, and exceeds limits there; so that is short: the times differ by its length to the power 1.5.
+    pydrake's interpolation does not look at the end of the last segment, and exceeds limits there; so that is short:
+    times differ by what grows with its length to the power 1.5.
     """
     points = p.optimization.Toppra.CalcGridPoints(p.path(2), p.optimization.CalcGridPointsOptions())
     return np.concatenate((points[:-1], [1.0 - 2e-6, 1.0]))
