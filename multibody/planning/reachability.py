@@ -34,7 +34,8 @@ Array = NDArray[np.float64]
 
 _TINY = 1e-12  # coefficients below this part of what they are compared with are none
 _TOLERANCE = 1e-9  # relative; bounds that cross by less do so by rounding
-_BLOCK = 200_000  # pairs that are eliminated at a time, to stay within the processor's memory
+_FAR = 1e100  # stands for infinite bounds in products, where it leaves rows that hold anyway
+_BLOCK = 20_000  # pairs that are eliminated at a time, to stay within the processor's cache
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,31 +126,40 @@ def _eliminated(segments: _Segments) -> tuple[tuple[Array, Array], NDArray[np.bo
     n, m = segments.c.shape
     low, high = np.full(n, -np.inf), np.full(n, np.inf)
     misfits = np.zeros(n, bool)
-    size = max(1, _BLOCK // max(1, m * m))
-    for start in range(0, n if m else 0, size):
+    first, second = np.triu_indices(m, 1)
+    size = max(1, _BLOCK // max(1, len(first)))
+    c, d = segments.c.T, segments.d.T
+    lower, upper = np.maximum(segments.lower.T, -_FAR), np.minimum(segments.upper.T, _FAR)
+    for start in range(0, n if len(first) else 0, size):
         block = slice(start, start + size)
-        low[block], high[block], misfits[block] = _limits_by_pairs(
-            segments.c[block], segments.d[block], segments.lower[block], segments.upper[block]
-        )
+        columns = [each[:, block][rows] for rows in (first, second) for each in (c, d, lower, upper)]
+        low[block], high[block], misfits[block] = _limits_by_pairs(*columns)
     return (low, high), misfits
 
 
-def _limits_by_pairs(c: Array, d: Array, lower: Array, upper: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
-    """(3) for some segments."""
-    has_lower, has_upper = np.isfinite(lower), np.isfinite(upper)
-    is_pair = has_lower[:, :, np.newaxis] & has_upper[:, np.newaxis, :]
-    l_j, h_k = np.where(has_lower, lower, 0.0)[:, :, np.newaxis], np.where(has_upper, upper, 0.0)[:, np.newaxis, :]
-    c_j, d_j, c_k, d_k = c[:, :, np.newaxis], d[:, :, np.newaxis], c[:, np.newaxis, :], d[:, np.newaxis, :]
-    first, second = d_k * l_j, d_j * h_k
-    number = first - second
+def _limits_by_pairs(
+    c_j: Array, d_j: Array, l_j: Array, h_j: Array, c_k: Array, d_k: Array, l_k: Array, h_k: Array
+) -> tuple[Array, Array, NDArray[np.bool_]]:
+    """(3) for pairs of rows both ways, shape [num_pairs, num_segments] each; limits shape [num_segments]."""
     slope_j, slope_k = d_k * c_j, d_j * c_k
     slope = slope_j - slope_k
-    is_sloped = np.abs(slope) > _TINY * (np.abs(slope_j) + np.abs(slope_k))
-    misfits = is_pair & ~is_sloped & (number > _TOLERANCE * (np.abs(first) + np.abs(second)))
-    x = np.divide(number, slope, out=np.zeros_like(number), where=is_sloped)
-    low = np.where(is_pair & is_sloped & (slope > 0.0), x, -np.inf).max(axis=(1, 2))
-    high = np.where(is_pair & is_sloped & (slope < 0.0), x, np.inf).min(axis=(1, 2))
-    return low, high, np.asarray(misfits.any(axis=(1, 2)))
+    size = np.abs(slope)
+    is_parallel = size <= _TINY * (np.abs(slope_j) + np.abs(slope_k))
+    j_below_k = d_k * l_j - d_j * h_k  # <= slope x
+    k_below_j = d_j * l_k - d_k * h_j  # <= -slope x
+    is_rising = slope > 0.0
+    size[is_parallel] = np.inf
+    low = np.where(is_rising, j_below_k, k_below_j) / size
+    high = np.where(is_rising, k_below_j, j_below_k) / -size
+    low[is_parallel], high[is_parallel] = -np.inf, np.inf
+    pairs, places = np.nonzero(is_parallel)
+    misfits = np.zeros(slope.shape[1], bool)
+    if len(pairs):
+        at = pairs, places
+        for number, first, second in ((j_below_k, d_k * l_j, d_j * h_k), (k_below_j, d_j * l_k, d_k * h_j)):
+            margin = _TOLERANCE * (np.abs(first[at]) + np.abs(second[at]))
+            misfits[places[number[at] > margin]] = True
+    return low.max(axis=0), high.min(axis=0), misfits
 
 
 def _controllable_sets(segments: _Segments, x_low: Array, x_high: Array, x_end: float) -> Array | int:

@@ -151,10 +151,10 @@ def test_grid_points_are_the_same(packages):
 def test_it_is_no_slower(packages):
     names = ("velocity", "acceleration", "torque")
     best = {
-        root: min(parameterized(p, grid(p), names, "kInterpolation")[1] for _ in range(3))
+        root: min(parameterized(p, grid(p), names, "kInterpolation")[1] for _ in range(5))
         for root, p in packages.items()
     }
-    assert best["merganser"] < 1.5 * best["pydrake"]  # other programs run beside this one
+    assert best["merganser"] < best["pydrake"]  # half of it
 
 
 # -------------------------------------------------------------------------------- KinematicTrajectoryOptimization
