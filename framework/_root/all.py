@@ -2,7 +2,7 @@
 
 The names of merganser.framework.symbolic are among them where sympy is installed. As sympy takes
 0.3 s to import, that only happens when one of them is asked for; so it is with merganser.framework.optimization,
-merganser.multibody.inverse_kinematics and merganser.multibody.visualization.
+merganser.multibody.inverse_kinematics, merganser.multibody.planning and merganser.multibody.visualization.
 Functions that both have (sin, sqrt, max, ...) are those of merganser.framework.math, which take floats, AutoDiffXd and
 Expression; `Polynomial` is the symbolic one.
 """
@@ -29,7 +29,6 @@ from merganser.multibody.controllers import *  # noqa: F403
 from merganser.multibody.manipulation import *  # noqa: F403
 from merganser.multibody.math import *  # noqa: F403
 from merganser.multibody.parsing import *  # noqa: F403
-from merganser.multibody.planning import *  # noqa: F403
 from merganser.multibody.plant import *  # noqa: F403
 from merganser.multibody.sensors import *  # noqa: F403
 from merganser.multibody.tree import *  # noqa: F403
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from merganser.framework.symbolic import *  # type: ignore[assignment]  # noqa: F403  # isort: skip
     from merganser.framework.optimization import *  # noqa: F403  # isort: skip
     from merganser.multibody.inverse_kinematics import *  # noqa: F403  # isort: skip
+    from merganser.multibody.planning import *  # noqa: F403  # isort: skip
     from merganser.multibody.visualization import *  # noqa: F403  # isort: skip
     from merganser.framework.math import *  # noqa: F403  # isort: skip
 
@@ -92,11 +92,17 @@ _TRAJECTORIES = (
     "AddDirectCollocationConstraint", "DirectCollocation", "DirectCollocationConstraint", "DirectTranscription",
     "MultipleShooting",
 )  # fmt: skip
+_PLANNING = (
+    "CalcGridPointsOptions", "DofMask", "GetContinuousRevoluteJointIndices", "JointLimits",
+    "KinematicTrajectoryOptimization", "RobotDiagram", "RobotDiagramBuilder", "RobotDiagramBuilder_", "RobotDiagram_",
+    "Toppra", "ToppraDiscretization",
+)  # fmt: skip
 _LATER: dict[str, tuple[str, ...]] = {
     "merganser.analysis.trajectory_optimization": _TRAJECTORIES,
     "merganser.framework.optimization": _OPTIMIZATION,
     "merganser.framework.symbolic": _SYMBOLIC,
     "merganser.multibody.inverse_kinematics": _POSTURES,
+    "merganser.multibody.planning": _PLANNING,
     "merganser.multibody.visualization": _VISUALIZATION,
 }
 _has_sympy = importlib.util.find_spec("sympy") is not None
@@ -104,7 +110,7 @@ if _has_sympy:
     del Polynomial  # noqa: F821  of one variable, in trajectories; symbolic's is the one of this name
 
 __all__ = sorted({name for name in globals() if not name.startswith("_")} - {"TYPE_CHECKING", "Any", "importlib"})
-__all__ += (*_OPTIMIZATION, *_POSTURES, *_TRAJECTORIES, *_VISUALIZATION)
+__all__ += (*_OPTIMIZATION, *_PLANNING, *_POSTURES, *_TRAJECTORIES, *_VISUALIZATION)
 if _has_sympy:
     __all__ += _SYMBOLIC
 

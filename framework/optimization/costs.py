@@ -210,7 +210,25 @@ class L1NormCost(_CostOfDense):
 
 
 class L2NormCost(_CostOfAffine):
-    """The Euclidean length of Ax + b."""
+    """The Euclidean length of Ax + b.
+
+    Args:
+        A, b: shapes [m, n] and [m].
+        rounding: d of the derivatives, and the values beside them, of sqrt(|Ax + b|^2 + d^2) - d, which solvers of
+            nonlinear programs see. Where lengths are 0 at the optimum, they do not come to an end at the kink of d = 0.
+            Solvers of convex programs take the length as it is.
+    """
+
+    def __init__(self, A: Any, b: Any, *, rounding: float = 0.0) -> None:
+        super().__init__(A, b)
+        self._rounding = rounding
+
+    def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
+        if not self._rounding:
+            return super()._value_and_jacobian(x)
+        z = self._A @ x + self._b
+        length = float(np.sqrt(z @ z + self._rounding**2))
+        return np.array([length - self._rounding]), (z / length @ self._A)[np.newaxis]
 
     def GetDenseA(self) -> Array:
         """The matrix A of Ax + b, shape [m, n]."""

@@ -112,6 +112,9 @@ def _run(form: NonlinearForm, start: Array, options: dict[str, Any]) -> tuple[An
                     "jac": lambda x, i=chosen, s=sign: s * remembered(x)[1][i],
                 }
             )
+    if (form.x_lower == form.x_upper).all():  # scipy would tell no status
+        found = SimpleNamespace(x=start, fun=cost(start)[0], status=0, message="All variables are fixed.", nit=0)
+        return found, _result(form, found)
     try:
         found = minimize(
             cost, start, jac=True, method="SLSQP", bounds=np.column_stack((form.x_lower, form.x_upper)),

@@ -341,3 +341,16 @@ def test_polynomials_of_even_degrees_have_two_gram_matrices(prog: MathematicalPr
     p, odd, even = prog.NewEvenDegreeSosPolynomial(x, 4)
     assert odd.shape == (2, 2) and even.shape == (4, 4)
     assert {m.total_degree() % 2 for m in p.monomial_to_coefficient_map()} == {0}
+
+
+@pytest.mark.parametrize(("most", "is_success"), [(1.0, True), (0.5, False)])
+def test_a_nonlinear_program_of_fixed_variables_tells_whether_they_may_be_so(
+    prog: MathematicalProgram, most: float, is_success: bool
+) -> None:
+    x = prog.NewContinuousVariables(2)
+    prog.AddBoundingBoxConstraint(1.0, 1.0, x)
+    prog.AddConstraint(x[0] ** 2 * x[1] <= most)
+    prog.AddCost(x[0] ** 4)
+    result = Solve(prog)
+    assert result.is_success() is is_success
+    np.testing.assert_array_equal(result.GetSolution(x), [1.0, 1.0])

@@ -1,0 +1,349 @@
+"""Toppra: the fastest way along a path."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from merganser.framework.core.arguments import require_types
+from merganser.framework.core.enumeration import Enumeration
+from merganser.framework.core.inside import scalar_of
+from merganser.framework.optimization import Binding, BoundingBoxConstraint, LinearConstraint
+from merganser.framework.optimization.arrays import finite, vector
+from merganser.framework.trajectories import PiecewisePolynomial, Polynomial, Trajectory
+from merganser.multibody.planning.grid_points import CalcGridPointsOptions, calc_grid_points
+from merganser.multibody.planning.limits import checked_limits, nonnegative_number, require_order
+from merganser.multibody.planning.path_limits import SPEED_LIMIT, PathOfPlant, squared_speeds
+from merganser.multibody.planning.reachability import Rows, find_passage
+from merganser.multibody.plant import MultibodyPlant
+from merganser.multibody.plant.bench import require_plant
+from merganser.multibody.tree import Frame
+
+__all__ = ["Toppra", "ToppraDiscretization"]
+
+Array = NDArray[np.float64]
+Pair = tuple[Binding, Binding]
+
+_logger = logging.getLogger("merganser.multibody.planning")
+
+
+class ToppraDiscretization(Enumeration):
+    """Where in a segment between two grid points limits of accelerations and forces hold."""
+
+    kCollocation = 0  # at its start
+    kInterpolation = 1  # at its start and at its end, with the same sddot: twice the rows, and truer
+
+
+class Toppra:
+    """Finds the fastest motion q(s(t)) along a path q(s) within limits: Pham and Pham (2018), see reachability.py.
+
+    Add limits, then call SolvePathParameterization(). Limits hold at the grid points; sddot is constant in between.
+
+    Args:
+        path: q(s), of shape [num_positions, 1], with two derivatives. It is evaluated here, and not kept.
+        plant: finalized, with velocities that are the rates of its positions.
+        gridpoints: s, ascending, from the start of the path to its end, shape [n]; see CalcGridPoints().
+
+    Raises:
+        TypeError: something is of another type.
+        RuntimeError: the plant is not finalized, or the path has no derivatives.
+        ValueError: qdot is not v, the path has another shape, or grid points are not as they should be; or there are
+            values on the path that are not finite.
+    """
+
+    def __init__(self, path: Trajectory, plant: MultibodyPlant, gridpoints: ArrayLike) -> None:
+        require_types("Toppra", path=(path, Trajectory))
+        require_plant(plant, "Toppra")
+        _check_plant(plant)
+        _check_path(path, plant.num_positions())
+        self._plant = plant
+        self._s = _checked_gridpoints(path, gridpoints)
+        self._path = PathOfPlant(path, plant, self._s)
+        for name, values in (("path", self._path.q), ("path'", self._path.slope), ("path''", self._path.curvature)):
+            finite(values, "Toppra", name)
+        self._rows: list[Rows] = []
+        self._x_low, self._x_high = np.zeros(len(self._s)), np.full(len(self._s), SPEED_LIMIT**2)
+        self._x, self._u = _placeholders()
+
+    @staticmethod
+    def CalcGridPoints(path: Trajectory, options: CalcGridPointsOptions) -> Array:
+        """Returns grid points for a path, by halving what is long or curved: see CalcGridPointsOptions.
+
+        Returns:
+            s from the start to the end of the path, ascending, shape [n].
+
+        Raises:
+            RuntimeError: the path has no derivatives.
+            ValueError: an option is out of its range.
+        """
+        caller = "Toppra.CalcGridPoints()"
+        require_types(caller, path=(path, Trajectory), options=(options, CalcGridPointsOptions))
+        _check_derivatives(path, caller)
+        return calc_grid_points(path, options)
+
+    def AddJointVelocityLimit(self, lower_limit: ArrayLike, upper_limit: ArrayLike) -> Binding:
+        """Limits the velocities of all degrees of freedom [rad/s, m/s], shape [num_positions] each.
+
+        Returns:
+            The bounds of x = sdot^2 at the first grid point.
+
+        Raises:
+            ValueError: a limit is NaN, there are more or fewer of them, or a lower one is above its upper one.
+        """
+        limits = _constant(
+            "Toppra.AddJointVelocityLimit()", lower_limit, upper_limit, self._plant.num_positions(), len(self._s)
+        )
+        return self._limit_speed(self._path.slope, *limits)
+
+    def AddJointAccelerationLimit(
+        self,
+        lower_limit: ArrayLike,
+        upper_limit: ArrayLike,
+        discretization: ToppraDiscretization = ToppraDiscretization.kInterpolation,
+    ) -> Pair:
+        """Limits the accelerations of all degrees of freedom [rad/s^2, m/s^2], shape [num_positions] each.
+
+        Returns:
+            The rows of (x, u) = (sdot^2, sddot) at the first grid point, and those of u at rest.
+
+        Raises:
+            ValueError: as AddJointVelocityLimit().
+        """
+        limits = _constant(
+            "Toppra.AddJointAccelerationLimit()", lower_limit, upper_limit, self._plant.num_positions(), len(self._s)
+        )
+        return self._limit_rows(self._path.curvature, self._path.slope, *limits, discretization)
+
+    def AddJointTorqueLimit(
+        self,
+        lower_limit: ArrayLike,
+        upper_limit: ArrayLike,
+        discretization: ToppraDiscretization = ToppraDiscretization.kInterpolation,
+    ) -> Pair:
+        """Limits the generalized forces that move the plant against inertia and gravity [N m, N].
+
+        Damping, springs and contact take no part.
+
+        Args:
+            lower_limit, upper_limit: shape [num_positions] each.
+            discretization: where they hold.
+
+        Returns, Raises: as AddJointAccelerationLimit().
+        """
+        lower, upper = _constant(
+            "Toppra.AddJointTorqueLimit()", lower_limit, upper_limit, self._plant.num_positions(), len(self._s)
+        )
+        by_x, by_u, gravity = self._path.forces()
+        return self._limit_rows(by_x, by_u, lower + gravity, upper + gravity, discretization)
+
+    def AddFrameVelocityLimit(self, constraint_frame: Frame, lower_limit: ArrayLike, upper_limit: ArrayLike) -> Binding:
+        """Limits the elements of V_WF_W, the spatial velocity of a frame, [w_WF, v_WF] [rad/s, m/s], shape [6] each.
+
+        Returns, Raises: as AddJointVelocityLimit(); RuntimeError if the frame is of another plant.
+        """
+        caller = "Toppra.AddFrameVelocityLimit()"
+        self._check_frame(caller, constraint_frame)
+        limits = _constant(caller, lower_limit, upper_limit, 6, len(self._s))
+        return self._limit_speed(self._path.frame_velocities(constraint_frame), *limits)
+
+    @overload
+    def AddFrameTranslationalSpeedLimit(self, constraint_frame: Frame, upper_limit: float) -> Binding: ...
+    @overload
+    def AddFrameTranslationalSpeedLimit(self, constraint_frame: Frame, upper_limit: Trajectory) -> Binding: ...
+    def AddFrameTranslationalSpeedLimit(self, constraint_frame: Frame, upper_limit: Any) -> Binding:
+        """Limits the magnitude of the translational velocity of a frame in the world [m/s].
+
+        Args:
+            constraint_frame: of the plant.
+            upper_limit: a number, or a trajectory of shape [1, 1] over s. What of the path is before its start or
+                beyond its end has no limit.
+
+        Returns:
+            As AddJointVelocityLimit().
+
+        Raises:
+            ValueError: a limit is NaN or negative; or a trajectory has another shape, or no part of the path.
+            RuntimeError: the frame is of another plant.
+        """
+        caller = "Toppra.AddFrameTranslationalSpeedLimit()"
+        self._check_frame(caller, constraint_frame)
+        if isinstance(upper_limit, Trajectory):
+            upper = self._along(caller, "upper_limit", upper_limit, 1, np.inf)
+        else:
+            upper = np.full((len(self._s), 1), vector([upper_limit], caller, "upper_limit", 1)[0])
+        if (upper < 0.0).any():
+            raise ValueError(f"{caller}: upper_limit must not be negative, got {upper.min()}.")
+        speed = np.linalg.norm(self._path.frame_velocities(constraint_frame)[:, 3:], axis=1, keepdims=True)
+        return self._limit_speed(speed, np.zeros_like(upper), upper)
+
+    @overload
+    def AddFrameAccelerationLimit(
+        self, constraint_frame: Frame, lower_limit: ArrayLike, upper_limit: ArrayLike,
+        discretization: ToppraDiscretization = ...,
+    ) -> Pair: ...  # fmt: skip
+    @overload
+    def AddFrameAccelerationLimit(
+        self, constraint_frame: Frame, lower_limit: Trajectory, upper_limit: Trajectory,
+        discretization: ToppraDiscretization = ...,
+    ) -> Pair: ...  # fmt: skip
+    def AddFrameAccelerationLimit(
+        self,
+        constraint_frame: Frame,
+        lower_limit: Any,
+        upper_limit: Any,
+        discretization: ToppraDiscretization = ToppraDiscretization.kInterpolation,
+    ) -> Pair:
+        """Limits the elements of A_WF_W, the spatial acceleration of a frame, [alpha_WF, a_WF] [rad/s^2, m/s^2].
+
+        Args:
+            constraint_frame: of the plant.
+            lower_limit, upper_limit: shape [6] each; or trajectories of shape [6, 1] over s. What of the path is not
+                in the time of both has no limit.
+            discretization: where they hold.
+
+        Returns:
+            As AddJointAccelerationLimit().
+
+        Raises:
+            TypeError: one is a trajectory, and the other is none.
+            ValueError: as AddJointVelocityLimit(); or a trajectory has another shape, or no part of the path.
+            RuntimeError: the frame is of another plant.
+        """
+        caller = "Toppra.AddFrameAccelerationLimit()"
+        self._check_frame(caller, constraint_frame)
+        if isinstance(lower_limit, Trajectory) or isinstance(upper_limit, Trajectory):
+            require_types(caller, lower_limit=(lower_limit, Trajectory), upper_limit=(upper_limit, Trajectory))
+            lower = self._along(caller, "lower_limit", lower_limit, 6, -np.inf)
+            upper = self._along(caller, "upper_limit", upper_limit, 6, np.inf)
+            require_order(caller, lower, upper)
+            is_outside = np.isneginf(lower).all(axis=1) | np.isposinf(upper).all(axis=1)
+            lower[is_outside], upper[is_outside] = -np.inf, np.inf
+        else:
+            lower, upper = _constant(caller, lower_limit, upper_limit, 6, len(self._s))
+        coefficients = self._path.frame_accelerations(constraint_frame)
+        return self._limit_rows(*coefficients, lower, upper, discretization)
+
+    def SolvePathParameterization(self, s_dot_start: float = 0, s_dot_end: float = 0) -> PiecewisePolynomial | None:
+        """Finds the fastest s(t) within all limits.
+
+        Args:
+            s_dot_start, s_dot_end: sdot at the start and at the end of the path, not negative.
+
+        Returns:
+            s(t), of shape [1, 1], from t = path.start_time() on, with one parabola for each segment between grid
+            points; use it as the time scaling of a PathParameterizedTrajectory. None if there is no such motion; a
+            warning of the logger `merganser.multibody.planning` tells why.
+
+        Raises:
+            ValueError: a speed is negative or not finite.
+        """
+        caller = "Toppra.SolvePathParameterization()"
+        start = nonnegative_number(s_dot_start, f"{caller}: s_dot_start")
+        end = nonnegative_number(s_dot_end, f"{caller}: s_dot_end")
+        found = find_passage(self._s, self._rows, self._x_low, self._x_high, start**2, end**2)
+        if found.x is None:
+            _logger.warning("%s: %s.", caller, found.reason)
+            return None
+        s_dot = np.sqrt(np.maximum(found.x, 0.0))
+        sums = s_dot[:-1] + s_dot[1:]
+        if not sums.all():
+            where = self._s[int((sums == 0.0).argmax())]
+            _logger.warning("%s: the limits allow no motion at the path parameter %g.", caller, where)
+            return None
+        return _parabolas(self._s, s_dot, 2.0 * np.diff(self._s) / sums)
+
+    def _limit_speed(self, b: Array, lower: Array, upper: Array) -> Binding:
+        """Adds lower <= b sdot <= upper, shape [n, m] each."""
+        x_low, x_high = squared_speeds(b, lower, upper)
+        self._x_low, self._x_high = np.maximum(self._x_low, x_low), np.minimum(self._x_high, x_high)
+        return Binding(BoundingBoxConstraint(x_low[:1], x_high[:1]), [self._x])
+
+    def _limit_rows(self, a: Array, b: Array, lower: Array, upper: Array, discretization: ToppraDiscretization) -> Pair:
+        """Adds lower <= a x + b u <= upper, shape [n, m] each."""
+        kind = ToppraDiscretization(discretization)
+        self._rows.append(Rows(a, b, lower, upper, kind is ToppraDiscretization.kInterpolation))
+        both = LinearConstraint(np.column_stack((a[0], b[0])), lower[0], upper[0])
+        at_rest = LinearConstraint(b[0][:, np.newaxis], lower[0], upper[0])
+        return Binding(both, [self._x, self._u]), Binding(at_rest, [self._u])
+
+    def _check_frame(self, caller: str, frame: Frame) -> None:
+        require_types(caller, constraint_frame=(frame, Frame))
+        if frame.GetParentPlant() is not self._plant:
+            raise RuntimeError(f"{caller}: frame '{frame.name()}' is not of plant '{self._plant.get_name()}'.")
+
+    def _along(self, caller: str, name: str, limit: Trajectory, size: int, without: float) -> Array:
+        """A trajectory at the grid points that it has, and `without` at others, shape [n, size]."""
+        if (limit.rows(), limit.cols()) != (size, 1):
+            raise ValueError(f"{caller}: {name} must have shape ({size}, 1), got ({limit.rows()}, {limit.cols()}).")
+        start, end = float(limit.start_time()), float(limit.end_time())
+        if end < self._s[0] or start > self._s[-1]:
+            raise ValueError(
+                f"{caller}: {name} goes from {start:g} to {end:g}, and has no part of the path, which goes from "
+                f"{self._s[0]:g} to {self._s[-1]:g}."
+            )
+        result = np.full((len(self._s), size), without)
+        for i in np.flatnonzero((self._s >= start) & (self._s <= end)):
+            result[i] = vector(limit.value(float(self._s[i])), f"{caller} at s = {self._s[i]:g}", name, size)
+        return result
+
+
+def _check_plant(plant: MultibodyPlant) -> None:
+    if scalar_of(plant) is not float:
+        raise TypeError("Toppra: plant must be a MultibodyPlant of floats; got one of another scalar type.")
+    if not plant.IsVelocityEqualToQDot():
+        raise ValueError(
+            f"Toppra: velocity i of plant '{plant.get_name()}' must be the rate of position i; that is not so, as it "
+            "has bodies or joints that turn freely."
+        )
+
+
+def _check_derivatives(path: Trajectory, caller: str) -> None:
+    if not path.has_derivative():
+        raise RuntimeError(f"{caller}: path must have derivatives; a {type(path).__name__} has none.")
+
+
+def _check_path(path: Trajectory, num_positions: int) -> None:
+    _check_derivatives(path, "Toppra")
+    if (path.rows(), path.cols()) != (num_positions, 1):
+        raise ValueError(
+            f"Toppra: path must have shape ({num_positions}, 1), as the plant has so many positions; got "
+            f"({path.rows()}, {path.cols()})."
+        )
+
+
+def _checked_gridpoints(path: Trajectory, gridpoints: ArrayLike) -> Array:
+    s = finite(vector(gridpoints, "Toppra", "gridpoints"), "Toppra", "gridpoints")
+    start, end = float(path.start_time()), float(path.end_time())
+    if len(s) < 2 or s[0] != start or s[-1] != end:
+        ends = f"{s[0]!s} to {s[-1]!s}" if len(s) else "nowhere"
+        raise ValueError(
+            f"Toppra: gridpoints must go from the start of the path, {start}, to its end, {end}; got {len(s)} that go "
+            f"from {ends}."
+        )
+    if not (np.diff(s) > 0.0).all():
+        i = int((np.diff(s) <= 0.0).argmax())
+        raise ValueError(f"Toppra: gridpoints must ascend; number {i} is {s[i]} and number {i + 1} is {s[i + 1]}.")
+    return s
+
+
+def _constant(caller: str, lower: ArrayLike, upper: ArrayLike, size: int, count: int) -> tuple[Array, Array]:
+    """The same limits at all grid points, shape [count, size] each."""
+    low, high = checked_limits(caller, lower, upper, size)
+    return np.tile(low, (count, 1)), np.tile(high, (count, 1))
+
+
+def _placeholders() -> tuple[Any, Any]:
+    """The variables x and u that returned bindings have."""
+    from merganser.framework.symbolic import Variable  # takes 0.3 s to import
+
+    return Variable("x(0)"), Variable("u(0)")
+
+
+def _parabolas(s: Array, s_dot: Array, durations: Array) -> PiecewisePolynomial:
+    """s(t) from t = s_0 on, with a constant acceleration in each segment."""
+    halves = 0.5 * np.diff(s_dot) / durations
+    pieces = [Polynomial(each) for each in np.column_stack((s[:-1], s_dot[:-1], halves)).tolist()]
+    return PiecewisePolynomial(pieces, s[0] + np.concatenate(([0.0], np.cumsum(durations))))
