@@ -272,5 +272,5 @@ def test_what_cannot_be_is_refused_by_name() -> None:
 def test_dynamics_that_are_not_finite_end_the_solve_and_the_program_is_as_before() -> None:
     constraint, _, x = segment()
     x[1] = np.nan
-    with pytest.raises(RuntimeError, match="The dynamics of system '.*' are not finite at the state"):
+    with pytest.raises(RuntimeError, match=r"The dynamics of system '.*' are not finite at the state"):
         constraint.Eval(x)
