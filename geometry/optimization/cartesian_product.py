@@ -177,7 +177,7 @@ class CartesianProduct(ConvexSet):
             begin = end
         if self._A is None:
             return Flat(basis, translation)
-        return Flat(span_of(np.linalg.solve(self._A, basis)), self._preimage(translation))
+        return Flat(span_of(np.asarray(np.linalg.solve(self._A, basis))), self._preimage(translation))
 
 
 def _of_cylinder(given: dict[str, Any]) -> dict[str, Any]:

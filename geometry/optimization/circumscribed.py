@@ -47,8 +47,8 @@ def circumscribed_ellipsoid(points: Any, rank_tol: float, where: str) -> tuple[A
     local = U.T @ (given - mean[:, np.newaxis])
     scale = float(np.abs(local).max())
     P, q = _solved(local / scale, where)
-    B = np.linalg.inv(P)
-    return U, scale * B, mean - U @ (scale * (B @ q))
+    B: Array = np.asarray(np.linalg.inv(P))
+    return U, np.asarray(scale * B), mean - U @ (scale * (B @ q))
 
 
 def _solved(x: Array, where: str) -> tuple[Array, Array]:

@@ -15,7 +15,7 @@ from merganser.framework.optimization.arrays import Objects, matrix, objects, sc
 from merganser.framework.optimization.binding import Binding
 from merganser.geometry.optimization import set_programs
 from merganser.geometry.optimization.affine_hull import Flat, affine_hull_by_programs
-from merganser.geometry.optimization.arguments import Array, choose, finite_vector, Form, points_of, same_dimension
+from merganser.geometry.optimization.arguments import Array, Form, choose, finite_vector, points_of, same_dimension
 from merganser.geometry.optimization.placement import Placement
 
 if TYPE_CHECKING:
@@ -56,13 +56,18 @@ class ConvexSet(ABC):
 
     def _is_bounded(self) -> bool:
         # An unbounded closed convex set has a ray (Rockafellar, Convex Analysis, theorem 8.4), so one of 2n programs
-        # has no bound.
-        where = self._where("IsBounded")
-        return all(
-            set_programs.extreme(self, sign * axis, where).value < np.inf
-            for axis in np.eye(self._dimension)
-            for sign in (1.0, -1.0)
-        )
+        # has no bound. A program may come to no end where another one then shows the ray.
+        where, error = self._where("IsBounded"), None
+        for axis in np.eye(self._dimension):
+            for direction in (axis, -axis):
+                try:
+                    if set_programs.extreme(self, direction, where).value == np.inf:
+                        return False
+                except RuntimeError as raised:
+                    error = raised
+        if error is not None:
+            raise error
+        return True
 
     def _only_point(self) -> Array | None:
         return None

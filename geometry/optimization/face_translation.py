@@ -131,9 +131,7 @@ def _with_face_moved(
     return A[kept], moved[kept], limits[kept]
 
 
-def _least_with_ball(
-    A: Array, b: Array, face: int, other: HPolyhedron, radius: float, where: str
-) -> float | None:
+def _least_with_ball(A: Array, b: Array, face: int, other: HPolyhedron, radius: float, where: str) -> float | None:
     """The least b of one face that leaves a ball around a point of another polyhedron inside; None if there is none."""
     room = b - radius * np.linalg.norm(A, axis=1)
     rows = np.vstack((np.delete(A, face, axis=0), other.A()))

@@ -7,6 +7,7 @@ __all__ = ["chebyshev_center", "farthest", "implies", "is_bounded", "redundant_r
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from merganser.framework.optimization.kinds import SolutionResult
 from merganser.framework.optimization.program import MathematicalProgram
@@ -94,11 +95,45 @@ def redundant_rows(A: Array, b: Array, tol: float, where: str) -> set[int]:
     Raises:
         RuntimeError: the solver comes to no end.
     """
+    needed = _hit_rows(A, b, tol)
     kept = np.ones(b.size, dtype=bool)
-    for i in range(b.size):
+    for i in np.flatnonzero(~needed):
         kept[i] = False
         kept[i] = not implies(A[kept], b[kept], A[i], b[i], tol, where)
     return set(np.flatnonzero(~kept).tolist())
+
+
+def _hit_rows(A: Array, b: Array, tol: float) -> npt.NDArray[np.bool_]:
+    """Rows of which rays from inside show that they are not redundant; most of those, without a program for each.
+
+    A ray from the Chebyshev center meets face i first, at t1, and another one, at t2. Its points up to t2 satisfy all
+    other rows, and violate row i by up to (t2 - t1) a_i'd: by more than tol, if this is.
+    """
+    m, n = A.shape
+    found = np.zeros(m, dtype=bool)
+    if m < 2 or n == 0:
+        return found
+    try:
+        center = chebyshev_center(A, b, "")
+    except RuntimeError:  # it is empty, or nearly a whole space: there are programs for all
+        return found
+    room = b - A @ center
+    if room.min() <= 0.0:
+        return found
+    count = min(50 * m, 2_000_000 // m)
+    directions = np.vstack((A, np.random.RandomState(1).randn(count, n)))
+    slopes = directions @ A.T
+    with np.errstate(divide="ignore"):
+        times = np.where(slopes > 0.0, room / slopes, np.inf)
+    rays = np.arange(len(times))
+    first = times.argmin(axis=1)
+    t1 = times[rays, first].copy()
+    times[rays, first] = np.inf
+    t2 = times.min(axis=1)
+    met = np.isfinite(t1)
+    excess = (t2[met] - t1[met]) * slopes[rays[met], first[met]]
+    found[first[met][excess > 2.0 * abs(tol) + 1e-9 * (1.0 + np.abs(b[first[met]]))]] = True
+    return found
 
 
 def farthest(polyhedron: HPolyhedron, directions: Array, where: str) -> Array:

@@ -31,7 +31,7 @@ def sample(
     """
     excess = float((A @ x - b).max(initial=-np.inf))
     if excess > max(tol, 1e-8):
-        raise ValueError(f"{where}: expected previous_sample in the set; it violates a row of A x <= b by {excess:.6g}.")
+        raise ValueError(f"{where}: previous_sample is not in the set: it violates a row of A x <= b by {excess:.6g}.")
     basis = np.eye(x.size) if subspace is None else points_of(subspace, where, "subspace", x.size)
     if not basis.shape[1]:
         return x.copy()

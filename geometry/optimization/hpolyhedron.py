@@ -105,7 +105,7 @@ class HPolyhedron(ConvexSet):
 
         Args:
             other: of the same dimension.
-            check_for_redundancy: whether to leave out rows of the other one that the rows so far imply.
+            check_for_redundancy: whether to leave out rows of the other one that this polyhedron implies.
             tol: by how much they may be missed.
 
         Raises:
@@ -113,11 +113,11 @@ class HPolyhedron(ConvexSet):
         """
         where = self._where("Intersection")
         same_dimension(where, self._dimension, other)
-        A, b = self._A, self._b
-        for row, limit in zip(other._A, other._b):
-            if not (check_for_redundancy and half_spaces.implies(A, b, row, limit, tol, where)):
-                A, b = np.vstack((A, row)), np.append(b, limit)
-        return HPolyhedron(A, b)
+        kept = [
+            not (check_for_redundancy and half_spaces.implies(self._A, self._b, row, limit, tol, where))
+            for row, limit in zip(other._A, other._b)
+        ]
+        return HPolyhedron(np.vstack((self._A, other._A[kept])), np.concatenate((self._b, other._b[kept])))
 
     def CartesianProduct(self, other: HPolyhedron) -> HPolyhedron:
         """The vectors (x, y) with x in this polyhedron and y in another one."""
@@ -231,7 +231,7 @@ class HPolyhedron(ConvexSet):
     def MaximumVolumeInscribedAffineTransformation(
         self, circumbody: HPolyhedron, check_bounded: bool = True
     ) -> HPolyhedron:
-        """Of all t + T X in another polyhedron, where X is this one and T is positive semidefinite, that of most volume.
+        """The greatest t + T X in another polyhedron, where X is this one and T is positive semidefinite.
 
         Args:
             circumbody: what it has to stay in.

@@ -176,7 +176,7 @@ def _of_ball(ball: AffineBall) -> tuple[Array, Array]:
     rank = int(np.linalg.matrix_rank(B)) if B.size else 0
     if rank < B.shape[0]:
         raise RuntimeError(f"Hyperellipsoid: expected an AffineBall with B of rank {B.shape[0]}; this has rank {rank}.")
-    return np.linalg.inv(B), ball.center()
+    return np.asarray(np.linalg.inv(B)), ball.center()
 
 
 def _of_geometry(given: dict[str, Any]) -> tuple[Array, Array]:

@@ -90,11 +90,16 @@ class Hyperrectangle(ConvexSet):
         if n == 0:
             return None if set.IsEmpty() else Hyperrectangle()
         bounds = np.empty((2, n))
-        for k, sign in enumerate((-1.0, 1.0)):
-            for i, axis in enumerate(np.eye(n)):
-                bounds[k, i] = sign * set_programs.extreme(set, sign * axis, where).value
-                if not np.isfinite(bounds[k, i]):
-                    return None
+        try:
+            for k, sign in enumerate((-1.0, 1.0)):
+                for i, axis in enumerate(np.eye(n)):
+                    bounds[k, i] = sign * set_programs.extreme(set, sign * axis, where).value
+                    if not np.isfinite(bounds[k, i]):
+                        return None
+        except RuntimeError:
+            if set.IsBounded():
+                raise
+            return None
         bounds.sort(axis=0)  # of what is flat, the two may cross by rounding
         return Hyperrectangle(*bounds)
 

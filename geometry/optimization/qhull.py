@@ -21,7 +21,8 @@ def _hull(points: Array, where: str) -> Any:
     try:
         return ConvexHull(points.T)
     except QhullError as error:
-        raise RuntimeError(f"{where}: Qhull finds no hull of {points.shape[1]} points: {error}") from error
+        message = str(error).strip().splitlines()[0]
+        raise RuntimeError(f"{where}: Qhull finds no hull of {points.shape[1]} points: {message}") from error
 
 
 def corners(points: Array, where: str) -> npt.NDArray[np.intp]:
@@ -60,19 +61,31 @@ def hull_volume(points: Array, where: str) -> float:
 
 def rows_to_vertices(A: Array, b: Array, inside: Array, where: str) -> Array:
     """The vertices of a bounded polyhedron A x <= b around a point inside of it, shape [r, num_vertices]."""
-    from scipy.spatial import HalfspaceIntersection, QhullError
-
     if A.shape[1] == 1:
         limits = b / A[:, 0]
         return np.array([[limits[A[:, 0] < 0.0].max(), limits[A[:, 0] > 0.0].min()]])
-    try:
-        found = HalfspaceIntersection(np.column_stack((A, -b)), inside).intersections.T
-    except QhullError as error:
-        raise RuntimeError(f"{where}: Qhull finds no vertices of {b.size} half-spaces: {error}") from error
+    found = _intersections(A, b, inside, where)
     # Where more than r faces meet, Qhull finds their vertex several times.
     scale = max(float(np.abs(found).max()), 1e-300)
     _, first = np.unique(np.round(found / scale, 9), axis=1, return_index=True)
     return np.asarray(found[:, np.sort(first)])
+
+
+def _intersections(A: Array, b: Array, inside: Array, where: str) -> Array:
+    """Vertices, some of them several times, shape [r, num_vertices]."""
+    from scipy.spatial import HalfspaceIntersection, QhullError
+
+    # Of 20 random points in 6 dimensions, 20 faces and more meet in each vertex. Facets that are merged as they come
+    # (C-0) are found in all of such cases that were tried; those merged in the end (Qx, by default) in one of three.
+    message = ""
+    for options in ("H C-0", "H Q12"):
+        try:
+            found = HalfspaceIntersection(np.column_stack((A, -b)), inside, qhull_options=options).intersections.T
+        except QhullError as error:
+            message = str(error).strip().splitlines()[0]
+            continue
+        return np.asarray(found)
+    raise RuntimeError(f"{where}: Qhull finds no vertices of {b.size} half-spaces: {message}")
 
 
 def outward_triangles(points: Array, where: str) -> list[list[int]]:

@@ -48,9 +48,10 @@ def sampled_volume(
     whole = box.CalcVolume()
     if whole == 0.0:
         return SampledVolume(0.0, math.nan, 0)
+    margin = 1e-8 * max(1e-2, float((box.ub() - box.lb()).max()))  # what a program finds is not exact
     inside, count, error = 0, 0, math.inf
     while count < max_num_samples and error > accuracy:
-        inside += set._contains(box.UniformSample(generator), 0.0)
+        inside += set.PointInSet(box.UniformSample(generator), margin)
         count += 1
         p = (inside + 1) / (count + 2)
         error = math.sqrt((1.0 - p) / (p * count))

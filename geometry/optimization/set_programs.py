@@ -15,6 +15,7 @@ from merganser.framework.optimization.kinds import SolutionResult
 from merganser.framework.optimization.program import MathematicalProgram
 from merganser.framework.optimization.solver_options import SolverOptions
 from merganser.geometry.optimization.arguments import Array
+from merganser.geometry.optimization.placement import Placement
 
 if TYPE_CHECKING:
     from merganser.geometry.optimization.convex_set import ConvexSet
@@ -100,7 +101,21 @@ def extreme(set: ConvexSet, direction: Array, where: str) -> Extreme:
         return Extreme(-np.inf if set.IsEmpty() else np.inf, None)
     if kind is SolutionResult.kInfeasibleConstraints:
         return Extreme(-np.inf, None)
+    if _has_ray(set, direction):  # which keeps some solvers from an end
+        return Extreme(-np.inf if set.IsEmpty() else np.inf, None)
     raise failure(where, result)
+
+
+def _has_ray(set: ConvexSet, direction: Array) -> bool:
+    """Whether there is an x in the recession cone of a set with direction'x > 0, as far as the solver can tell."""
+    prog = MathematicalProgram()
+    n = direction.size
+    x = prog.NewContinuousVariables(n, "x")
+    set._add(prog, Placement(np.eye(n), np.zeros(n), np.zeros(n), 0.0, x))
+    prog.AddBoundingBoxConstraint(-1.0, 1.0, x)
+    prog.AddLinearCost(-direction, x)
+    result = solved(prog)
+    return bool(result.is_success()) and -result.get_optimal_cost() > 1e-3 * float(np.abs(direction).max())
 
 
 def distance_to(set: ConvexSet, point: Array, where: str) -> float:
@@ -133,7 +148,7 @@ def nearest_point(set: ConvexSet, W: Array, target: Array, where: str) -> Array 
         RuntimeError: the solver comes to no end.
     """
     prog, x = start(set)
-    prog.Add2NormSquaredCost(W, W @ target, x)
+    prog.AddL2NormCost(W, -W @ target, x)  # not its square, which is flat near 0: digits would be lost
     result = solved(prog)
     if result.is_success():
         return np.asarray(result.GetSolution(x))

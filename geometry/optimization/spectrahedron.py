@@ -46,7 +46,7 @@ class Spectrahedron(ConvexSet):
         if others:
             names = ", ".join(sorted(each.name for each in others))
             raise RuntimeError(
-                f"Spectrahedron: expected linear constraints and positive semidefinite matrices; this program has {names}."
+                f"Spectrahedron: expected linear and positive semidefinite constraints; this program has {names}."
             )
         self._G, self._g = np.zeros((0, n)), np.zeros(0)
         self._E, self._e = np.zeros((0, n)), np.zeros(0)
