@@ -53,8 +53,7 @@ class Wishes:
                 raise ValueError(f"{where}: {name} is out of its range, got {value}.")
         given = np.zeros((n, 0)) if self.points is None or not np.size(self.points) else self.points
         self.points = points_of(given, where, "points_to_contain", n)
-        if not whole.IsBounded():
-            raise RuntimeError(f"{where}: expected this polyhedron to be bounded; it is not.")
+        whole._require_bounded(where, "this polyhedron")
         for i, point in enumerate(self.points.T):
             if not whole.PointInSet(point):
                 raise RuntimeError(f"{where}: expected points_to_contain in this polyhedron; column {i} is not.")

@@ -139,9 +139,8 @@ class HPolyhedron(ConvexSet):
         """
         where = self._where("PontryaginDifference")
         same_dimension(where, self._dimension, other)
-        for name, each in (("this polyhedron", self), ("other", other)):
-            if not each.IsBounded():
-                raise RuntimeError(f"{where}: expected {name} to be bounded; it is not.")
+        self._require_bounded(where, "this polyhedron")
+        other._require_bounded(where, "other")
         return HPolyhedron(self._A, self._b - half_spaces.farthest(other, self._A, where))
 
     def Scale(self, scale: float, center: Any = None) -> HPolyhedron:
@@ -225,6 +224,7 @@ class HPolyhedron(ConvexSet):
 
         where = self._where("MaximumVolumeInscribedEllipsoid")
         self._require_space(where)
+        self._require_bounded(where, "this polyhedron")
         C, d = inscribed.inscribed_ellipsoid(self._A, self._b, where)
         return Hyperellipsoid(np.linalg.inv(C), d)
 
@@ -238,13 +238,14 @@ class HPolyhedron(ConvexSet):
             check_bounded: whether to check that this polyhedron is bounded.
 
         Raises:
-            RuntimeError: this polyhedron is unbounded, dimensions differ, or the solver finds none.
+            RuntimeError: a polyhedron is unbounded, dimensions differ, or the solver finds none.
         """
         where = self._where("MaximumVolumeInscribedAffineTransformation")
         self._require_space(where)
         same_dimension(where, self._dimension, circumbody)
-        if check_bounded and not self.IsBounded():
-            raise RuntimeError(f"{where}: expected this polyhedron to be bounded; it is not.")
+        if check_bounded:
+            self._require_bounded(where, "this polyhedron")
+        circumbody._require_bounded(where, "circumbody")
         T, t = inscribed.inscribed_transformation(self._A, self._b, circumbody._A, circumbody._b, where)
         slopes = self._A @ np.linalg.inv(T)  # A T^-1 (y - t) <= b
         return HPolyhedron(slopes, self._b + slopes @ t)
@@ -327,6 +328,10 @@ class HPolyhedron(ConvexSet):
             self._A, self._b, x, generator, size_of(given["mixing_steps"], where, "mixing_steps"), given["subspace"],
             float(given["tol"]), where,
         )  # fmt: skip
+
+    def _require_bounded(self, where: str, name: str) -> None:
+        if not self.IsBounded():
+            raise RuntimeError(f"{where}: expected {name} to be bounded; it is not.")
 
     # -- what a set defines -----------------------------------------------------------------------------------------
 
