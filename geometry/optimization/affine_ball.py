@@ -15,6 +15,7 @@ from merganser.geometry.optimization.affine_hull import Flat, complement_of, spa
 from merganser.geometry.optimization.arguments import Array, Form, choose, finite_vector, size_of
 from merganser.geometry.optimization.circumscribed import circumscribed_ellipsoid
 from merganser.geometry.optimization.convex_set import ConvexSet
+from merganser.geometry.optimization.nearest_in_ellipsoid import nearest_in_ellipsoid
 from merganser.geometry.optimization.placement import Placement
 
 if TYPE_CHECKING:
@@ -157,6 +158,10 @@ class AffineBall(ConvexSet):
         off = np.abs(self._B @ u - (x - self._center)).max()
         rounding = 1e-14 * max(1.0, float(np.abs(x).max()), float(np.abs(self._center).max()))
         return bool(off <= max(tol, rounding) and u @ u <= 1.0 + tol)
+
+    def _nearest(self, x: Array) -> Array | None:
+        axes, radii, _ = np.linalg.svd(self._B)
+        return self._center + nearest_in_ellipsoid(axes, radii, x - self._center)
 
     def has_exact_volume(self) -> bool:
         """Whether CalcVolume has a closed form: that of the unit ball times |det B|."""

@@ -58,7 +58,7 @@ class AffineSubspace(ConvexSet):
         super().__init__(self._translation.size)
 
     def basis(self) -> Array:
-        """The basis, shape [n, m]; that of an affine hull is orthonormal."""
+        """The basis, shape [n, m], as it was given; that of the affine hull of another set is orthonormal."""
         return self._basis.copy()
 
     def translation(self) -> Array:

@@ -16,6 +16,7 @@ from merganser.geometry.optimization.affine_hull import Flat
 from merganser.geometry.optimization.arguments import Array, Form, choose, finite_vector, same_dimension
 from merganser.geometry.optimization.circumscribed import circumscribed_ellipsoid
 from merganser.geometry.optimization.convex_set import ConvexSet
+from merganser.geometry.optimization.nearest_in_ellipsoid import nearest_in_ellipsoid
 from merganser.geometry.optimization.placement import Placement
 from merganser.geometry.optimization.scene_shapes import OF_SCENE, is_query_object, shape_in_frame
 
@@ -145,6 +146,13 @@ class Hyperellipsoid(ConvexSet):
     def _contains(self, x: Array, tol: float) -> bool:
         y = self._A @ (x - self._center)
         return bool(y @ y <= 1.0 + tol)
+
+    def _nearest(self, x: Array) -> Array | None:
+        _, sizes, axes = np.linalg.svd(self._A, full_matrices=True)
+        radii = np.full(self._dimension, np.inf)
+        long = sizes > sizes.max(initial=0.0) * self._dimension * np.finfo(float).eps
+        radii[: sizes.size][long] = 1.0 / sizes[long]
+        return self._center + nearest_in_ellipsoid(axes.T, radii, x - self._center)
 
     def has_exact_volume(self) -> bool:
         """Whether CalcVolume has a closed form: that of the unit ball, divided by |det A|."""

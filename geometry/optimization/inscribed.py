@@ -18,18 +18,46 @@ def inscribed_ellipsoid(A: Array, b: Array, where: str) -> tuple[Array, Array]:
 
         max log det C  so that  |C a_i| <= b_i - a_i'd
 
-    Source: Boyd and Vandenberghe, Convex Optimization, 2004, section 8.4.2.
+    Source: Boyd and Vandenberghe, Convex Optimization, 2004, section 8.4.2. Of a thin polyhedron the solver finds the
+    thickness with few digits. The greatest ellipsoid goes along with affine maps, so it is found again in coordinates
+    in which the last one is a ball, x = d + C y, until it stays nearly round.
 
     Raises:
         RuntimeError: there is none.
     """
+    C, d = _solved(A, b, where)
+    aspect = _aspect(C)
+    for _ in range(5):
+        if aspect < _ROUND:
+            break
+        around, shift = _solved(A @ C, b - A @ d, where)
+        aspect = _aspect(around)
+        d, C = d + C @ shift, _positive(C @ around)
+    return C, d
+
+
+_ROUND = 100.0  # ratio of radii
+
+
+def _aspect(C: Array) -> float:
+    radii = np.linalg.eigvalsh(C)
+    return float(radii[-1] / max(radii[0], 1e-300))
+
+
+def _positive(M: Array) -> Array:
+    """The symmetric C whose C u, |u| <= 1, are the M u."""
+    U, radii, _ = np.linalg.svd(M)
+    return np.asarray((U * radii) @ U.T)
+
+
+def _solved(A: Array, b: Array, where: str) -> tuple[Array, Array]:
     n = A.shape[1]
     prog = MathematicalProgram()
     C = prog.NewSymmetricContinuousVariables(n, "C")
     d = prog.NewContinuousVariables(n, "d")
     lower = np.tril_indices(n)
     variables = np.concatenate((C[lower], d))
-    for row, limit in zip(A, b):
+    for row, limit in zip(*_unit_rows(A, b)):
         slopes = np.zeros((1 + n, variables.size))
         slopes[0, -n:] = -row
         for k, (i, j) in enumerate(zip(*lower)):
@@ -40,6 +68,12 @@ def inscribed_ellipsoid(A: Array, b: Array, where: str) -> tuple[Array, Array]:
     prog.AddMaximizeLogDeterminantCost(C)
     result = _expected(prog, where, "ellipsoid")
     return np.asarray(result.GetSolution(C)), np.asarray(result.GetSolution(d))
+
+
+def _unit_rows(A: Array, b: Array) -> tuple[Array, Array]:
+    lengths = np.linalg.norm(A, axis=1)
+    lengths[lengths == 0.0] = 1.0
+    return A / lengths[:, np.newaxis], b / lengths
 
 
 def inscribed_transformation(A: Array, b: Array, outer_A: Array, outer_b: Array, where: str) -> tuple[Array, Array]:

@@ -27,7 +27,7 @@ _UNBOUNDED = (SolutionResult.kUnbounded, SolutionResult.kDualInfeasible, Solutio
 _TIGHT = SolverOptions(
     options={
         ClarabelSolver.NAME: {
-            **dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-11),
+            **dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-12),
             **dict.fromkeys(("reduced_tol_gap_abs", "reduced_tol_gap_rel", "reduced_tol_feas"), 1e-8),
         }
     }

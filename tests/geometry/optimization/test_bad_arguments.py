@@ -25,6 +25,7 @@ from merganser.geometry.optimization import (
 )
 
 NAN, INF = np.nan, np.inf
+HALF_PLANE = HPolyhedron([[1.0, 0.0]], [1.0])
 SQUARE = HPolyhedron.MakeUnitBox(2)
 WRONG = [
     (lambda: HPolyhedron([[1.0, 0.0]], [1.0, 2.0]), "HPolyhedron: expected A of shape (2, any), got (1, 2)"),
@@ -62,11 +63,11 @@ CANNOT = [
     (lambda: SQUARE.CalcVolume(), "HPolyhedron.CalcVolume"),
     (lambda: Point().CalcVolume(), "Point.CalcVolume: the ambient dimension is 0"),
     (lambda: SQUARE.ToShapeWithPose(), "expected an ambient dimension of 3, got 2"),
-    (lambda: VPolytope(HPolyhedron([[1.0, 0.0]], [1.0])), "VPolytope: expected H to be bounded"),
+    (lambda: VPolytope(HALF_PLANE), "VPolytope: expected H to be bounded"),
     (lambda: HPolyhedron(VPolytope()), "HPolyhedron: an empty VPolytope of dimension 0"),
-    (lambda: SQUARE.PontryaginDifference(HPolyhedron([[1.0, 0.0]], [1.0])), "expected other to be bounded"),
+    (lambda: SQUARE.PontryaginDifference(HALF_PLANE), "expected other to be bounded"),
     (
-        lambda: HPolyhedron([[1.0, 0.0]], [1.0]).MaximumVolumeInscribedEllipsoid(),
+        lambda: HALF_PLANE.MaximumVolumeInscribedEllipsoid(),
         "expected this polyhedron to be bounded",
     ),
 ]

@@ -19,12 +19,8 @@ def test_both_kinds_are_the_same_set(n):
     u = r.randn(n, 20)
     u /= np.linalg.norm(u, axis=0)
     inside, outside = (ball.center()[:, np.newaxis] + ball.B() @ (scale * u) for scale in (0.999, 1.001))
-    for s in (
-        ball,
-        form,
-        AffineBall(form),
-        AffineBall(Hyperellipsoid(np.vstack((form.A(), 0 * form.A())), ball.center())),
-    ):
+    taller = Hyperellipsoid(np.vstack((form.A(), 0 * form.A())), ball.center())
+    for s in (ball, form, AffineBall(form), AffineBall(taller)):
         assert all(s.PointInSet(x) for x in inside.T) and not any(s.PointInSet(x) for x in outside.T)
 
 

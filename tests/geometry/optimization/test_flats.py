@@ -65,10 +65,8 @@ def test_coordinates_there_and_back():
 
 
 def test_flats_in_flats():
-    x_axis, plane = (
-        AffineSubspace([[1.0], [0.0], [0.0]], [3.0, 0.0, 0.0]),
-        AffineSubspace(np.eye(3)[:, :2], np.zeros(3)),
-    )
+    x_axis = AffineSubspace([[1.0], [0.0], [0.0]], [3.0, 0.0, 0.0])
+    plane = AffineSubspace(np.eye(3)[:, :2], np.zeros(3))
     assert x_axis.ContainedIn(plane) and not plane.ContainedIn(x_axis)
     assert plane.IsNearlyEqualTo(AffineSubspace([[1.0, 1.0], [1.0, -1.0], [0.0, 0.0]], [5.0, 5.0, 0.0]), 1e-12)
     assert not AffineSubspace([[1.0], [0.0], [0.0]], [0.0, 0.0, 1.0]).ContainedIn(plane)

@@ -92,6 +92,9 @@ def test_a_greatest_ball_touches_faces():
     ellipse = HPolyhedron.MakeBox([1.0, 2.0], [5.0, 4.0]).MaximumVolumeInscribedEllipsoid()
     np.testing.assert_allclose(ellipse.center(), [3.0, 3.0], atol=1e-6)
     assert ellipse.CalcVolume() == pytest.approx(2.0 * math.pi)
+    turn = np.array([[0.6, -0.8], [0.8, 0.6]])
+    thin = HPolyhedron(HPolyhedron.MakeUnitBox(2).A() @ turn.T, [1.0, 1e-6, 1.0, 1e-6])
+    assert thin.MaximumVolumeInscribedEllipsoid().CalcVolume() == pytest.approx(1e-6 * math.pi, rel=1e-4)
 
 
 def test_redundant_rows_are_found_and_the_rest_is_the_same_set():

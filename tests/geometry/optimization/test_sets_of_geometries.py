@@ -81,7 +81,7 @@ def test_points_are_of_small_spheres():
     query, G, _ = scene(Sphere(0.1))
     point = Point(query, G, maximum_allowable_radius=0.2)
     np.testing.assert_allclose(point.x(), (X_WF @ X_FG).translation())
-    with pytest.raises(RuntimeError, match="radius of 0.1"):
+    with pytest.raises(RuntimeError, match=r"radius of 0\.1"):
         Point(query, G)
 
 
