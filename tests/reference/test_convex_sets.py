@@ -106,7 +106,7 @@ def both(make: Make, seed: int, n: int) -> tuple[Any, Any]:
     )
 
 
-@pytest.mark.parametrize("n", [2, 3, 5])
+@pytest.mark.parametrize("n", [2, 5])
 @pytest.mark.parametrize("make", ALL, ids=lambda make: make.__name__)
 def test_sets_have_the_same_points(make, n):
     mine, theirs = both(make, 7 * n, n)

@@ -76,12 +76,12 @@ def test_multiples_of_a_set_reach_as_many_times_as_far(case):
     assert greatest(at_zero, n, a) == pytest.approx(0.0, abs=1e-4)  # a cone without inside costs digits
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [case for case in CASES if case[1] == 2])
 def test_a_box_around_a_set_touches_it(case):
-    s, n = a_set(case), case[1]
+    s = a_set(case)
     box = Hyperrectangle.MaybeCalcAxisAlignedBoundingBox(s)
     assert box.PointInSet(s.MaybeGetFeasiblePoint(), 1e-6)
-    assert box.ub()[0] == pytest.approx(greatest(s.AddPointInSetConstraints, n, np.eye(n)[0]), abs=1e-6)
+    assert box.ub()[0] == pytest.approx(greatest(s.AddPointInSetConstraints, case[1], np.eye(2)[0]), abs=1e-6)
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case[1] == 2])
