@@ -23,15 +23,19 @@ if TYPE_CHECKING:
 _NOT_SOLVED = (SolutionResult.kSolverSpecificError, SolutionResult.kIterationLimit)
 _UNBOUNDED = (SolutionResult.kUnbounded, SolutionResult.kDualInfeasible, SolutionResult.kInfeasibleOrUnbounded)
 # Tighter than a cost alone needs, for points: near a least square their error is the root of that of the cost. Where
-# rounding stops the solver before, what it has counts if it is as good as by default.
-_TIGHT = SolverOptions(
-    options={
-        ClarabelSolver.NAME: {
-            **dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-12),
-            **dict.fromkeys(("reduced_tol_gap_abs", "reduced_tol_gap_rel", "reduced_tol_feas"), 1e-8),
+# rounding stops the solver before, what it has counts if it is as good as by default; else less is asked for.
+_TIGHT = [
+    SolverOptions(
+        options={
+            ClarabelSolver.NAME: {
+                **dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), tolerance),
+                **dict.fromkeys(("reduced_tol_gap_abs", "reduced_tol_gap_rel", "reduced_tol_feas"), 1e-8),
+            }
         }
-    }
-)
+    )
+    for tolerance in (1e-12, 1e-10)
+]
+_NEAR = 1e-2  # where a square loses more digits than a length
 
 
 class Extreme(NamedTuple):
@@ -56,8 +60,11 @@ def start(set: ConvexSet) -> tuple[MathematicalProgram, Objects]:
 
 def solved(prog: MathematicalProgram) -> Any:
     """The result of a program, as exact as can be had."""
-    result = Solve(prog, None, _TIGHT)
-    return Solve(prog) if result.get_solution_result() in _NOT_SOLVED else result
+    for options in _TIGHT:
+        result = Solve(prog, None, options)
+        if result.get_solution_result() not in _NOT_SOLVED:
+            return result
+    return Solve(prog)
 
 
 def failure(where: str, result: Any) -> RuntimeError:
@@ -147,11 +154,24 @@ def nearest_point(set: ConvexSet, W: Array, target: Array, where: str) -> Array 
     Raises:
         RuntimeError: the solver comes to no end.
     """
+    result, point = _nearest(set, W, target, squared=True)
+    if point is not None and np.linalg.norm(W @ (point - target)) < _NEAR:
+        closer = _nearest(set, W, target, squared=False)[1]
+        point = point if closer is None else closer
+    if point is None and result.get_solution_result() is not SolutionResult.kInfeasibleConstraints:
+        raise failure(where, result)
+    return point
+
+
+def _nearest(set: ConvexSet, W: Array, target: Array, squared: bool) -> tuple[Any, Array | None]:
+    """The result of a program for the nearest point, and that, if there is one.
+
+    A square is flat near 0, and a length has a corner there, and less curvature far away.
+    """
     prog, x = start(set)
-    prog.AddL2NormCost(W, -W @ target, x)  # not its square, which is flat near 0: digits would be lost
+    if squared:
+        prog.Add2NormSquaredCost(W, W @ target, x)
+    else:
+        prog.AddL2NormCost(W, -W @ target, x)
     result = solved(prog)
-    if result.is_success():
-        return np.asarray(result.GetSolution(x))
-    if result.get_solution_result() is SolutionResult.kInfeasibleConstraints:
-        return None
-    raise failure(where, result)
+    return result, np.asarray(result.GetSolution(x)) if result.is_success() else None
