@@ -200,6 +200,7 @@ def test_the_readme_of_parsing_names_every_file_of_mjcf():
         ("merganser.analysis", {"numba", "scipy", "matplotlib", "lxml"}),
         ("merganser.geometry", {"numba", "scipy", "matplotlib", "trimesh", "merganser.geometry.visualizers"}),
         ("merganser.framework.optimization", {"numba", "scipy", "sympy", "clarabel", "matplotlib"}),
+        ("merganser.geometry.optimization", {"numba", "scipy", "sympy", "clarabel", "matplotlib"}),
         ("merganser.multibody.plant", {"merganser.framework.lcm"}),
         ("merganser.geometry.visualizers", {"merganser.framework.lcm"}),
         ("merganser.framework.lcm", {"lcm", "numba", "scipy", "merganser.framework.lcm.messages.viewers"}),
@@ -271,6 +272,8 @@ from merganser.framework import math, optimization, symbolic
 assert set(symbolic.__all__) - set(math.__all__) == set(everything._SYMBOLIC)
 from merganser.multibody import inverse_kinematics, planning, visualization
 assert set(everything._OPTIMIZATION) == set(optimization.__all__)
+from merganser.geometry import optimization as sets
+assert set(everything._SETS) == set(sets.__all__)
 assert set(everything._POSTURES) == set(inverse_kinematics.__all__)
 assert set(everything._PLANNING) == set(planning.__all__)
 assert set(everything._VISUALIZATION) <= set(visualization.__all__) <= set(everything.__all__)

@@ -1,0 +1,33 @@
+"""Convex sets, and what programs can say about them: names of pydrake.geometry.optimization."""
+
+from merganser.geometry.optimization.affine_ball import AffineBall
+from merganser.geometry.optimization.affine_subspace import AffineSubspace
+from merganser.geometry.optimization.cartesian_product import CartesianProduct
+from merganser.geometry.optimization.convex_hull import ConvexHull
+from merganser.geometry.optimization.convex_set import ConvexSet
+from merganser.geometry.optimization.hpolyhedron import HPolyhedron
+from merganser.geometry.optimization.hyperellipsoid import Hyperellipsoid
+from merganser.geometry.optimization.hyperrectangle import Hyperrectangle
+from merganser.geometry.optimization.intersection import Intersection
+from merganser.geometry.optimization.minkowski_sum import MinkowskiSum
+from merganser.geometry.optimization.point import Point
+from merganser.geometry.optimization.sampled_volume import SampledVolume
+from merganser.geometry.optimization.spectrahedron import Spectrahedron
+from merganser.geometry.optimization.vpolytope import VPolytope
+
+__all__ = [
+    "AffineBall",
+    "AffineSubspace",
+    "CartesianProduct",
+    "ConvexHull",
+    "ConvexSet",
+    "HPolyhedron",
+    "Hyperellipsoid",
+    "Hyperrectangle",
+    "Intersection",
+    "MinkowskiSum",
+    "Point",
+    "SampledVolume",
+    "Spectrahedron",
+    "VPolytope",
+]

@@ -1,0 +1,57 @@
+"""Random points of polyhedra by hit and run.
+
+Each step draws a direction d, finds where the line x + t d through the last point leaves the polyhedron, and takes a
+point between, each as probable as another. The points tend to the uniform distribution whatever the first one was
+(Lovasz, Hit-and-run mixes fast, 1999).
+"""
+
+from __future__ import annotations
+
+__all__ = ["sample"]
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from merganser.framework.core.random_values import RandomDistribution, draw
+from merganser.geometry.optimization.arguments import Array, points_of
+
+if TYPE_CHECKING:
+    from merganser.framework.core.random_values import RandomGenerator
+
+
+def sample(
+    A: Array, b: Array, x: Array, generator: RandomGenerator, steps: int, subspace: Any, tol: float, where: str
+) -> Array:
+    """The point after some steps from x in A x <= b, shape [n].
+
+    Raises:
+        ValueError: x is not in the polyhedron.
+        RuntimeError: the polyhedron has no end in a direction.
+    """
+    excess = float((A @ x - b).max(initial=-np.inf))
+    if excess > max(tol, 1e-8):
+        raise ValueError(f"{where}: previous_sample is not in the set: it violates a row of A x <= b by {excess:.6g}.")
+    basis = np.eye(x.size) if subspace is None else points_of(subspace, where, "subspace", x.size)
+    if not basis.shape[1]:
+        return x.copy()
+    slopes = A @ basis
+    crossed = np.abs(slopes).max(axis=1) > tol  # other faces stay as far away as they are
+    A, b = A[crossed], b[crossed]
+    for _ in range(steps):
+        direction = basis @ draw(RandomDistribution.kGaussian, basis.shape[1], generator)
+        low, high = _chord(A @ direction, b - A @ x, where)
+        x = x + (low + generator.uniform() * (high - low)) * direction
+    return x
+
+
+def _chord(slopes: Array, room: Array, where: str) -> tuple[float, float]:
+    """The t with slopes t <= room, where t = 0 is one of them but for rounding."""
+    room = np.maximum(room, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        limits = room / slopes
+    low = float(limits[slopes < 0.0].max(initial=-np.inf))
+    high = float(limits[slopes > 0.0].min(initial=np.inf))
+    if not np.isfinite(high - low):
+        raise RuntimeError(f"{where}: expected a bounded polyhedron; this one has no end in a direction.")
+    return low, high
