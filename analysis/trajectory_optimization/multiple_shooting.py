@@ -300,10 +300,8 @@ class MultipleShooting:
         return variable
 
     def _times(self, steps: Array) -> Array:
-        if not self._are_steps_free:
-            return self._fixed_step * np.arange(self._num_samples)
         times = np.zeros(self._num_samples)
-        times[1:] = np.cumsum(steps)
+        times[1:] = np.cumsum(steps) if self._are_steps_free else self._fixed_step * np.arange(1, len(times))
         return times
 
     def _samples_of(self, name: str, caller: str) -> Objects:
