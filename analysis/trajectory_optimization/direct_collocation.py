@@ -26,7 +26,7 @@ from merganser.analysis.trajectory_optimization.multiple_shooting import Multipl
 from merganser.framework import Context, InputPortSelection, System
 from merganser.framework.optimization import Binding, Constraint, MathematicalProgram, MathematicalProgramResult
 from merganser.framework.optimization.arrays import objects
-from merganser.framework.optimization.closed_form import ClosedFormEvaluator
+from merganser.framework.optimization.closed_form import StackedEvaluator
 from merganser.framework.trajectories import PiecewisePolynomial
 
 __all__ = ["AddDirectCollocationConstraint", "DirectCollocation", "DirectCollocationConstraint"]
@@ -34,7 +34,7 @@ __all__ = ["AddDirectCollocationConstraint", "DirectCollocation", "DirectColloca
 Array = NDArray[np.float64]
 
 
-class DirectCollocationConstraint(ClosedFormEvaluator, Constraint):
+class DirectCollocationConstraint(StackedEvaluator, Constraint):
     """Equation (3) of the variables [h, x_0, x_1, u_0, u_1].
 
     Args:
@@ -72,16 +72,8 @@ class DirectCollocationConstraint(ClosedFormEvaluator, Constraint):
         """f(x, u)."""
         return self._dynamics
 
-    def is_thread_safe(self) -> bool:
-        """No: there is one Context."""
-        return False
-
     def _stack_key(self) -> Any:
         return self._dynamics
-
-    def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
-        values, jacobians = self._stacked(x[np.newaxis])
-        return values[0], jacobians[0]
 
     def _stacked(self, x: Array) -> tuple[Array, Array]:
         n, m, count = self._dynamics.num_states, self._dynamics.num_inputs, len(x)

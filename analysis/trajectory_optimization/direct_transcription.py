@@ -15,7 +15,7 @@ from merganser.analysis.system_dynamics import SystemDynamics
 from merganser.analysis.trajectory_optimization.multiple_shooting import MultipleShooting
 from merganser.framework import Context, InputPortSelection, System
 from merganser.framework.optimization import Constraint, MathematicalProgramResult
-from merganser.framework.optimization.closed_form import ClosedFormEvaluator
+from merganser.framework.optimization.closed_form import StackedEvaluator
 from merganser.framework.primitives import AffineSystem
 from merganser.framework.trajectories import PiecewisePolynomial
 
@@ -24,7 +24,7 @@ __all__ = ["DirectTranscription"]
 Array = NDArray[np.float64]
 
 
-class _TranscriptionConstraint(ClosedFormEvaluator, Constraint):
+class _TranscriptionConstraint(StackedEvaluator, Constraint):
     """x_1 - f(x_0, u_0) = 0 of the variables [u_0, x_0, x_1], equation (1) or (2).
 
     Args:
@@ -40,10 +40,6 @@ class _TranscriptionConstraint(ClosedFormEvaluator, Constraint):
     def _stack_key(self) -> Any:
         return self._dynamics
 
-    def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
-        values, jacobians = self._stacked(x[np.newaxis])
-        return values[0], jacobians[0]
-
     def _stacked(self, x: Array) -> tuple[Array, Array]:
         n, m = self._dynamics.num_states, self._dynamics.num_inputs
         u_0, x_0, x_1 = np.split(x, [m, m + n], axis=1)
@@ -51,10 +47,6 @@ class _TranscriptionConstraint(ClosedFormEvaluator, Constraint):
         if self._step is not None:
             f, A, B = x_0 + self._step * f, np.eye(n) + self._step * A, self._step * B
         return x_1 - f, np.concatenate([-B, -A, np.broadcast_to(np.eye(n), (len(x), n, n))], axis=2)
-
-    def is_thread_safe(self) -> bool:
-        """No: there is one Context."""
-        return False
 
 
 class DirectTranscription(MultipleShooting):

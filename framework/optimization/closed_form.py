@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ClosedFormEvaluator"]
+__all__ = ["ClosedFormEvaluator", "StackedEvaluator"]
 
 from typing import Any
 
@@ -29,3 +29,15 @@ class ClosedFormEvaluator(EvaluatorBase):
         size = max(each.derivatives().size for each in inner)
         slopes = np.array([each.derivatives() if each.derivatives().size else np.zeros(size) for each in inner])
         return np.array([AutoDiffXd(value, row @ slopes) for value, row in zip(values, jacobian)], dtype=object)
+
+
+class StackedEvaluator(ClosedFormEvaluator):
+    """One that a subclass defines by `_stacked` and `_stack_key`, for many x at once."""
+
+    def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
+        values, jacobians = self._stacked(x[np.newaxis])
+        return values[0], jacobians[0]
+
+    def is_thread_safe(self) -> bool:
+        """No: evaluators of one key share what they compute with."""
+        return False
