@@ -10,7 +10,7 @@ from merganser.geometry import GeometryId
 from merganser.multibody.contact.contact_kinds import ContactKind, contact_source_dtype, set_contact_kind
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.step.contact_sources import ContactOfKind
-from merganser.multibody.tree import RigidBody
+from merganser.multibody.tree import BodyIndex, RigidBody
 
 __all__ = ["ContactsOfKinds"]
 
@@ -72,3 +72,11 @@ class ContactsOfKinds:
         indices = int(bodies[0].index()), int(bodies[1].index())
         self._tree.contacts.append(ContactOfKind(kind, indices, ids, int(num_pairs), tuple(given.tolist())))
         return ids
+
+    def get_contact_sides(self) -> dict[GeometryId, tuple[BodyIndex, str]]:
+        """Returns for each side of the contacts that AddContact() has added its body, and the name of the kind."""
+        return {
+            id: (BodyIndex(body), contact.kind.name)
+            for contact in self._tree.contacts
+            for id, body in zip(contact.ids, contact.bodies)
+        }

@@ -10,7 +10,8 @@ __all__ = ["ContactNames"]
 
 class ContactNames:
     """Names of geometries: 'model.body.geometry', without the model where no other one has a body of this name, and
-    without the geometry where it is the only one of its body that takes part in contact.
+    without the geometry where it is the only one of its body that takes part in contact. Contacts of kinds that a
+    program brings have the name of the kind in the place of geometries.
 
     Args:
         plant: whose bodies they belong to.
@@ -26,6 +27,7 @@ class ContactNames:
             for index in plant.GetBodyIndices()
             for geometry_id in plant.GetCollisionGeometriesForBody(plant.get_body(index))
         }
+        self._of_kinds = plant.GetContactSides()
 
     def pair(self, id_A: GeometryId, id_B: GeometryId) -> str:
         """The name of the contact of two geometries."""
@@ -39,6 +41,9 @@ class ContactNames:
 
     def _make_name(self, geometry_id: GeometryId) -> str:
         inspector, body = self._inspector, self._bodies.get(geometry_id)
+        if geometry_id in self._of_kinds:
+            index, kind = self._of_kinds[geometry_id]
+            return f"{self._plant.get_body(index).name()}.{kind}"
         name = f"Id({geometry_id.get_value()})"
         if inspector is not None:
             name = inspector.GetName(geometry_id).rpartition("::")[2]

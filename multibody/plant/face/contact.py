@@ -56,6 +56,7 @@ class ContactFace:
     # ------------------------------------------------------------------ contacts
 
     AddContact = from_part(ContactsOfKinds.add_contact)
+    GetContactSides = from_part(ContactsOfKinds.get_contact_sides)
 
     # ------------------------------------------------------------------ constraints
 

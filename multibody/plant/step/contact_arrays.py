@@ -18,7 +18,7 @@ from merganser.multibody.contact.plant_layout import NUM_FORCE_VALUES, PlantTree
 from merganser.multibody.contact.plant_step import calc_forces
 from merganser.multibody.contact.step_records import SOLVED, StepResults
 from merganser.multibody.kernels import layout
-from merganser.multibody.plant.step.contact_sources import sources_of
+from merganser.multibody.plant.step.contact_sources import acting_contacts, sources_of
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import MultibodyTree
 
@@ -124,7 +124,8 @@ class ContactModelArrays:
         most_velocities: of one tree.
         limits: finite ones of positions whose rates are velocities, and of rotations of balls; records of limit_dtype.
         frictions: velocities of joints that may have dry friction, records of friction_dtype.
-        sources, source_numbers: contacts of kinds, see ../../contact/contact_kinds.py.
+        contacts_of_kinds: those of which a body can move.
+        sources, source_numbers: the same as records, see ../../contact/contact_kinds.py.
         source_ids, source_bodies: of their sides A and B, one contact after the other.
         most_pairs_of_kinds: at how many places they may touch.
     """
@@ -152,10 +153,11 @@ class ContactModelArrays:
         self.most_velocities = max(sizes, default=0)
         self.limits = _limits_of(tree)
         self.frictions = _frictions_of(tree)
-        self.sources, self.source_numbers = sources_of(tree)
+        self.contacts_of_kinds = acting_contacts(tree, self.tree_of_mobod)
+        self.sources, self.source_numbers = sources_of(tree, self.contacts_of_kinds)
         self.most_pairs_of_kinds = int(self.sources["num_pairs"].sum())
-        self.source_ids: list[GeometryId] = [id for contact in tree.contacts for id in contact.ids]
-        self.source_bodies = np.array([body for contact in tree.contacts for body in contact.bodies], np.int64)
+        self.source_ids: list[GeometryId] = [id for contact in self.contacts_of_kinds for id in contact.ids]
+        self.source_bodies = np.array([body for contact in self.contacts_of_kinds for body in contact.bodies], np.int64)
         self._tree = tree
         self._limit_springs: tuple[Array, Array] | None = None
 

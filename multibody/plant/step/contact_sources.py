@@ -12,7 +12,7 @@ from merganser.geometry import GeometryId
 from merganser.multibody.contact.contact_kinds import ContactKind, contact_source_dtype, set_contact_kind
 from merganser.multibody.tree import MultibodyTree
 
-__all__ = ["ContactOfKind", "sources_of"]
+__all__ = ["ContactOfKind", "acting_contacts", "sources_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,9 +34,17 @@ class ContactOfKind:
     numbers: tuple[float, ...]
 
 
-def sources_of(tree: MultibodyTree) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """The contacts of kinds of a finalized tree, records of contact_source_dtype, and all their numbers."""
-    contacts: list[ContactOfKind] = tree.contacts
+def acting_contacts(tree: MultibodyTree, tree_of_mobod: NDArray[np.int64]) -> list[ContactOfKind]:
+    """The contacts of kinds of a finalized tree of which one body can move, or both."""
+    return [
+        contact
+        for contact in tree.contacts
+        if any(tree_of_mobod[tree.mobod_of_body[body]] >= 0 for body in contact.bodies)
+    ]
+
+
+def sources_of(tree: MultibodyTree, contacts: list[ContactOfKind]) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Contacts of kinds as records of contact_source_dtype, and all their numbers."""
     sources = np.zeros(len(contacts), contact_source_dtype)
     first_pair = first_number = 0
     for source, contact in zip(sources, contacts):

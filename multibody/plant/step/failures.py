@@ -95,7 +95,7 @@ def describe_overflow(model: PlantModel, context: Context, w: Workspace, values:
 
 def describe_bad_pair(model: PlantModel, context: Context, out: StepResults) -> str:
     """Which contact of a kind has a gap that is no number."""
-    contact = model.tree.contacts[int(out.found[OUTCOME])]
+    contact = model.contact.contacts_of_kinds[int(out.found[OUTCOME])]
     names = (f"'{model.tree.get_body(BodyIndex(index)).name()}'" for index in contact.bodies)
     return (
         f"The {contact.kind.name} contact of bodies {' and '.join(names)} of plant '{model.path()}' has a gap phi that "

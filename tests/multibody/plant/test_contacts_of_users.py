@@ -20,6 +20,7 @@ from merganser.multibody.plant import (
     MultibodyPlant,
 )
 from merganser.multibody.tree import PrismaticJoint, SpatialInertia
+from merganser.multibody.visualization.contact_names import ContactNames
 
 STIFFNESS, RADIUS = 1e4, 0.1
 
@@ -192,6 +193,17 @@ def test_derivatives_are_those_of_differences(time_step: float, height: float) -
     np.testing.assert_allclose(ExtractGradient(found), np.transpose(columns), rtol=1e-4, atol=2e-3)
 
 
+def test_viewers_name_a_contact_by_its_bodies_and_its_kind() -> None:
+    builder = DiagramBuilder()
+    plant, scene_graph = AddMultibodyPlantSceneGraph(builder, 0.001)
+    body = plant.AddRigidBody("ball", SpatialInertia.SolidSphereWithMass(1.0, RADIUS))
+    A, B = plant.AddContact(BALL_ON_PLANE, body, numbers=NUMBERS)
+    plant.Finalize()
+    names = ContactNames(plant, scene_graph.model_inspector())
+    assert names.pair(A, B) == "ball.ball on plane+world.ball on plane"
+    assert plant.GetContactSides() == {A: (body.index(), "ball on plane"), B: (0, "ball on plane")}
+
+
 def set_nan(source: Any, numbers_in: Any, pose_A: Any, pose_B: Any, pairs_out: Any) -> None:
     pairs_out[0]["phi"] = np.sqrt(pose_A["p_WoBo_W"][2])
 
@@ -210,6 +222,33 @@ def test_a_gap_that_is_no_number_names_the_contact_and_leaves_the_context() -> N
     np.testing.assert_array_equal(plant.GetPositionsAndVelocities(context), before)
     plant.SetPositions(context, [1.0, 0, 0, 0, 0, 0, 0.1])
     simulator.AdvanceTo(0.01)
+
+
+def set_outside(source: Any, numbers_in: Any, pose_A: Any, pose_B: Any, pairs_out: Any) -> None:
+    pairs_out[3]["phi"] = 0.0
+
+
+def test_a_function_that_leaves_its_places_is_an_error_that_names_the_contact() -> None:
+    plant = MultibodyPlant(0.001)
+    body = plant.AddRigidBody("ball", SpatialInertia.SolidSphereWithMass(1.0, RADIUS))
+    plant.AddContact(ContactKind("wide", set_outside), body, num_pairs=3)
+    plant.Finalize()
+    with pytest.raises((RuntimeError, IndexError), match=r"wide contact of bodies 'ball' and 'world'|out of bounds"):
+        Simulator(plant).AdvanceTo(0.01)
+
+
+def test_bodies_that_cannot_move_are_in_no_contact() -> None:
+    plant = MultibodyPlant(0.001)
+    fixed, free = (plant.AddRigidBody(name, SpatialInertia.SolidCubeWithMass(1.0, 0.1)) for name in ("fixed", "free"))
+    plant.WeldFrames(plant.world_frame(), fixed.body_frame(), RigidTransform([0.0, 0.0, -1.0]))
+    plant.AddContact(BALL_ON_PLANE, fixed, numbers=NUMBERS)
+    A, _ = plant.AddContact(BALL_ON_PLANE, free, numbers=NUMBERS)
+    plant.Finalize()
+    simulator = Simulator(plant)
+    simulator.AdvanceTo(1.0)
+    results = plant.get_contact_results_output_port().Eval(simulator.get_context())
+    assert [results.point_pair_contact_info(0).point_pair().id_A] == [A]
+    assert results.num_point_pair_contacts() == 1
 
 
 def test_wrong_arguments_are_refused_with_their_names() -> None:
