@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from merganser.geometry.optimization.convex_set import ConvexSet
 
 
-@dataclass
+@dataclass(eq=False)
 class SampledVolume:
     """An estimate of a volume.
 
