@@ -37,6 +37,10 @@ class _TranscriptionConstraint(StackedEvaluator, Constraint):
         n, zeros = dynamics.num_states, np.zeros(dynamics.num_states)
         Constraint.__init__(self, 2 * n + dynamics.num_inputs, zeros, zeros, "dynamics")
 
+    def at_zero(self) -> tuple[Array, Array]:
+        """Value and Jacobian where all variables are 0: all there is to know of an affine system."""
+        return self._value_and_jacobian(np.zeros(self.num_vars()))
+
     def _stack_key(self) -> Any:
         return self._dynamics
 
@@ -107,7 +111,7 @@ class DirectTranscription(MultipleShooting):
     def _add_dynamics(self, constraint: _TranscriptionConstraint, is_affine: bool) -> None:
         value, jacobian = np.zeros(0), np.zeros((0, 0))
         if is_affine:
-            value, jacobian = constraint._value_and_jacobian(np.zeros(constraint.num_vars()))
+            value, jacobian = constraint.at_zero()
         for k in range(self._num_samples - 1):
             variables = np.concatenate([self.input(k), self.state(k), self.state(k + 1)])
             if is_affine:
