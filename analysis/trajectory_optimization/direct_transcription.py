@@ -39,7 +39,8 @@ class _TranscriptionConstraint(StackedEvaluator, Constraint):
 
     def at_zero(self) -> tuple[Array, Array]:
         """Value and Jacobian where all variables are 0: all there is to know of an affine system."""
-        return self._value_and_jacobian(np.zeros(self.num_vars()))
+        values, jacobians = self._stacked(np.zeros((1, self.num_vars())))
+        return values[0], jacobians[0]
 
     def _stack_key(self) -> Any:
         return self._dynamics
