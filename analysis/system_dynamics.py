@@ -21,6 +21,7 @@ Linearized = tuple[Array, Array, Array]
 
 _MOST_KEPT = 2_000  # points at which the dynamics are remembered
 _POINTS_TO_LOAD = 1_000  # from then on it pays to load compiled code
+_SAME = 1e-8  # numbers that are found in two ways
 
 
 class SystemDynamics:
@@ -89,11 +90,15 @@ class SystemDynamics:
         if self._slopes is None:
             self._num_points += len(points)
             if self._num_points > _POINTS_TO_LOAD and may_compile():
-                self._slopes = self._load() or False
+                self._slopes = self._load(points, time) or False
         points = np.ascontiguousarray(points)
         return self._slopes.at(time, points, self.num_states) if self._slopes else None
 
-    def _load(self) -> Any:
+    def _load(self, points: Array, time: float) -> Any:
+        """Compiled code, if there is such; None if not, or if its slopes at some points are not those of AutoDiffXd.
+
+        So it is where a function of a user's drops imaginary parts, as that of a complex number's modulus does.
+        """
         from merganser.analysis.plan.slopes import Slopes  # loads numba
 
         context: Any = new_context(self.system, np.complex128)
@@ -102,7 +107,11 @@ class SystemDynamics:
         port = None if self._port is None else self.system.get_input_port(self._port.get_index())
         fixed = None if port is None else port.FixValue(context, np.zeros(port.size()))
         with contextlib.suppress(LookupError, TypeError):  # a function of a user's may not be compiled so
-            return Slopes(context, fixed, self.is_discrete)
+            slopes = Slopes(context, fixed, self.is_discrete)
+            found = slopes.at(time, np.ascontiguousarray(points), self.num_states)
+            pairs = zip(found or (), self._in_python(points, time))
+            if found is not None and all(np.allclose(*pair, rtol=_SAME, atol=_SAME) for pair in pairs):
+                return slopes
         return None
 
     def _in_python(self, points: Array, time: float) -> tuple[Array, Array]:

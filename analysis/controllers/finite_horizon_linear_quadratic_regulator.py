@@ -226,7 +226,8 @@ class _Problem:
         require_definite("Qf", self.Qf, kind)
         self.x0 = self._trajectory("x0", n, self._state())
         self.u0 = self._trajectory("u0", m, self._port.Eval(self._context))
-        self._dynamics = self._fast_dynamics(linear)
+        self._dynamics: SystemDynamics | None = None
+        self._dynamics = self._fast_dynamics()
         self.xd = self._trajectory("xd", n, None) or self.x0
         self.ud = self._trajectory("ud", m, None) or self.u0
 
@@ -238,19 +239,22 @@ class _Problem:
         port = self._port.get_index()
         return FirstOrderTaylorApproximation(self.system, self._context, port, OutputPortSelection.kNoOutput)
 
-    def _fast_dynamics(self, linear: AffineSystem) -> SystemDynamics | None:
-        """The same for many times, if it finds at the first one what is found with care; None if not."""
+    def _fast_dynamics(self) -> SystemDynamics | None:
+        """What is quicker for many times, if it finds at some of them what is found with care; None if not."""
         assert self._port is not None
         if self.period > 0.0 or isinstance(self.system, AffineSystem):
             return None
-        point = np.concatenate([self._state(), self._port.Eval(self._context)])
         try:
             dynamics = SystemDynamics(self.system, self._context, self._port.get_index(), _LQR)
-            _, A, B = dynamics.at(point[np.newaxis])
-        except Exception:  # some callback takes no AutoDiffXd
+            for t in (self.t0, 0.5 * (self.t0 + self.tf), self.tf):
+                x, u = _column(self.x0, t), _column(self.u0, t)
+                found = dynamics.at(np.concatenate([x, u])[np.newaxis], t)
+                pairs = zip(found, self._dynamics_at(t, x, u))
+                if not all(np.allclose(a[0], b, rtol=_SAME, atol=_SAME) for a, b in pairs):
+                    return None
+        except Exception:  # some callback takes no AutoDiffXd; or what is wrong shows again in the careful way
             return None
-        found, careful = np.hstack([A[0], B[0]]), np.hstack([linear.A(), linear.B()])
-        return dynamics if np.allclose(found, careful, rtol=_SAME, atol=_SAME) else None
+        return dynamics
 
     def _state(self) -> Array:
         context = self._context

@@ -55,7 +55,7 @@ def chain_of_branches(
         space[called] = function
         nothing = "return 0" if spoiled is None else "pass"
         lines += [
-            f"    {'if' if len(lines) == 2 else 'elif'} {' or  '.join(f'kind == {k}' for k in of_function)}:",
+            f"    {'if' if len(lines) == 2 else 'elif'} {' or '.join(f'kind == {k}' for k in of_function)}:",
             f"        {nothing}" if function is None else f"        {answer}{called}({given})",
         ]
     called = f'call_other({record}["code"], {record}["complex_code"], ({given}))'

@@ -15,6 +15,7 @@ Properties of materials live in the SceneGraph and are floats there: there are n
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -165,19 +166,29 @@ class ContactGradients:
                 buffers.work.drive_values[:] = split_lanes(w.step_buffers.work.drive_values).lanes[0].real
             num_pairs = self._find_pairs(context, buffers, out)
             out.found[SOLVED], out.x_next[:] = 0, x_star
+            if num_pairs < 0:
+                return num_pairs
             num_pairs = drop_distant(buffers.model, buffers.state, h, out, num_pairs)
             has_rows = len(buffers.model.contact.constraint_rows) + len(self._arrays.frictions) > 0
             if num_pairs > 0 or has_rows or count_limits(buffers.model, buffers.state, h, out) > 0:
                 status: int = constrain(buffers.model, buffers.state, h, buffers.work, out, num_pairs)
                 return status
-            return min(num_pairs, 0)
+            return 0
 
-        _, out, settings = self._dynamics.run_with_capacity(context, self.buffers, w.step_buffers.controllers, run)
+        out, settings = self._run(context, run)
         if not out.found[SOLVED]:
             return False
         touching, pairs, faces = self._touching(context, out)
         self._follow(out, settings, self._with_faces(touching, faces, pairs), pairs, drive_lanes, v_star, result)
         return True
+
+    def _run(self, context: Context, run: Callable[[StepBuffers, StepResults], int]) -> tuple[StepResults, Any]:
+        """Results and settings of what runs on floats, with enough capacity; raises if it fails."""
+        controllers = self._w.step_buffers.controllers
+        status, out, settings = self._dynamics.run_with_capacity(context, self.buffers, controllers, run)
+        if status != 0:
+            self._dynamics.raise_failure(context, self._values, status, self.buffers)
+        return out, settings
 
     def _drives_in_lanes(self) -> LaneRecords:
         """The PD controllers with what they are to do, as records in lanes."""
@@ -428,7 +439,7 @@ class ContactGradients:
         def run(buffers: StepBuffers, out: StepResults) -> int:
             return min(self._find_pairs(context, buffers, out), 0)
 
-        _, out, _ = dynamics.run_with_capacity(context, buffers, w.step_buffers.controllers, run)
+        out, _ = self._run(context, run)
         touching, pairs, faces = self._touching(context, out)
         F_Bo_W: Array = w.zeros_F.copy()
         if pairs is None:

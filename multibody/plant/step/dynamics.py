@@ -186,22 +186,34 @@ class PlantDynamics:
     def finish_step(self, context: Context, w: Workspace, status: int, xdot: Array | None = None) -> None:
         """Marks the kinematics that a step has computed as current; raises if it failed, or xdot is not finite."""
         if status != 0:
-            self._raise_failure(context, w, status)
+            self.raise_failure(context, w, status)
         w.store.invalid &= w.kinematics_clearing
         if xdot is not None and w.is_float and not checked.is_finite(xdot):
             raise RuntimeError(describe_overflow(self.model, context, w, xdot))
 
-    def _raise_failure(self, context: Context, w: Workspace, status: int) -> None:
-        """Raises an error that says why there are no dynamics, see contact/step.py."""
+    def raise_failure(
+        self, context: Context, w: Workspace, status: int, failed: StepBuffers | None = None
+    ) -> None:
+        """Raises an error that says why there are no dynamics, see contact/step.py.
+
+        Args:
+            context: of the plant.
+            w: where the numbers stand.
+            status: why.
+            failed: buffers of what failed; by default those of the workspace.
+        """
+        buffers: StepBuffers = w.step_buffers if failed is None else failed
         if status == SINGULAR_PITCH:
             check_pitches(self.model, "The motion", w)
         if status == BAD_INPUT:
             self.inputs.raise_nonfinite_input(context, w.tau)
         if status in (BAD_POSE, NOT_FINITE):
-            values = w.x if status == BAD_POSE else w.step_buffers.results[0].x_next
+            values = w.x if status == BAD_POSE else buffers.results[0].x_next
             raise RuntimeError(describe_overflow(self.model, context, w, values))
         if status == BAD_PAIR:
-            raise RuntimeError(describe_bad_pair(self.model, context, w.step_buffers.results[0]))
+            raise RuntimeError(describe_bad_pair(self.model, context, buffers.results[0]))
+        if status == NO_SURFACE:
+            self.contact_geometry.refuse_points(context, buffers, buffers.results[0])
         if status <= NO_FORCE:
             raise RuntimeError(self._force_elements.describe_failure(context, w, NO_FORCE - status))
         raise RuntimeError(describe_singularity(self.model, context, w, status))
@@ -254,8 +266,6 @@ class PlantDynamics:
             self.contact_geometry.update_poses(context, buffers)
             status = compute(buffers, out)
             self.contact_geometry.check_contacts(context, buffers, out)
-            if status == NO_SURFACE:
-                self.contact_geometry.refuse_points(context, buffers, out)
             return status
 
         buffers, controllers = self._buffers_and_controllers(context, w, table)
@@ -377,7 +387,7 @@ class PlantDynamics:
 
         status, buffers, out = self._run(context, w, table, compute)
         if status != 0:
-            self._raise_failure(context, w, status)
+            self.raise_failure(context, w, status)
         F_Bo_W: Array = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
         if self.can_constrain and not w.is_float:
             F_contact = find_forces_of_other_scalars(self, context, w)
@@ -414,7 +424,7 @@ class PlantDynamics:
 
         status, buffers, out = self._run(context, w, table, compute)
         if status != 0:
-            self._raise_failure(context, w, status)
+            self.raise_failure(context, w, status)
         touching, tau = touching_of(out), np.zeros_like(w.zeros_v)
         if not len(touching.contact_pairs):
             return None

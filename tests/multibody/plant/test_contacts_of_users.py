@@ -217,8 +217,14 @@ def test_a_gap_that_is_no_number_names_the_contact_and_leaves_the_context() -> N
     context = simulator.get_mutable_context()
     plant.SetPositions(context, [1.0, 0, 0, 0, 0, 0, -0.1])
     before = plant.GetPositionsAndVelocities(context).copy()
-    with pytest.raises(RuntimeError, match=r"The root contact of bodies 'ball' and 'world' of plant .* no number"):
+    message = r"The root contact of bodies 'ball' and 'world' of plant .* no number"
+    with pytest.raises(RuntimeError, match=message):
         simulator.AdvanceTo(0.01)
+    differentiable = plant.ToAutoDiffXd()
+    with_derivatives = differentiable.CreateDefaultContext()
+    differentiable.SetPositions(with_derivatives, InitializeAutoDiff([1.0, 0, 0, 0, 0, 0, -0.1]).ravel())
+    with pytest.raises(RuntimeError, match=message):
+        differentiable.CalcForcedUnrestrictedUpdate(with_derivatives, with_derivatives.Clone().get_mutable_state())
     np.testing.assert_array_equal(plant.GetPositionsAndVelocities(context), before)
     plant.SetPositions(context, [1.0, 0, 0, 0, 0, 0, 0.1])
     simulator.AdvanceTo(0.01)

@@ -13,6 +13,7 @@ from contact_scenes import Scene, add_free_body, add_ground, contact_library, fr
 
 from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder
+from merganser.framework.autodiff import InitializeAutoDiff
 from merganser.framework.math import RigidTransform
 from merganser.geometry import AddCompliantHydroelasticProperties, AddRigidHydroelasticProperties, SceneGraph, Sphere
 from merganser.multibody.plant import ContactModel, MultibodyPlant
@@ -96,6 +97,15 @@ def test_the_strict_hydroelastic_model_refuses_what_has_no_surface_by_name(
         scene.simulator.AdvanceTo(1e-2)
     assert "kHydroelasticWithFallback" in str(error.value) and "overlap at time 0.005" in str(error.value)
     np.testing.assert_array_equal(scene.plant.GetPositionsAndVelocities(scene.context), x)
+    diagram = scene.simulator.get_system().ToAutoDiffXd()
+    plant, root = diagram.GetSubsystemByName(scene.plant.get_name()), diagram.CreateDefaultContext()
+    context = plant.GetMyContextFromRoot(root)
+    plant.SetPositionsAndVelocities(context, InitializeAutoDiff(x).ravel())
+    with pytest.raises(RuntimeError, match=words):
+        if time_step:
+            diagram.CalcForcedUnrestrictedUpdate(root, root.Clone().get_mutable_state())
+        else:
+            plant.EvalTimeDerivatives(context)
 
 
 # ---------------------------------------------------------------------- others in the SceneGraph
