@@ -20,7 +20,7 @@ from merganser.multibody.plant.geometry_registration import GeometryRegistration
 from merganser.multibody.plant.input_ports import InputPorts
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.step.contact_arrays import touching_of
-from merganser.multibody.plant.step.failures import WarnOnce
+from merganser.multibody.plant.step.failures import WarnOnce, time_of
 from merganser.multibody.plant.step.step_buffers import StepBuffers
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class ContactGeometry:
             names.append(f"'{inspector.GetName(buffers.geometry_ids()[row])}' ({what})")
         described = " and ".join(names)
         raise RuntimeError(
-            f"Geometries {described} of plant '{self._model.path()}' overlap at time {context.store.flat[0]} s, but "
+            f"Geometries {described} of plant '{self._model.path()}' overlap at time {time_of(context)} s, but "
             "their contact is no surface, and the contact model is kHydroelastic. Make one of them compliant and the "
             "other rigid or compliant (AddCompliantHydroelasticProperties(), AddRigidHydroelasticProperties()), choose "
             "set_contact_model(ContactModel.kHydroelasticWithFallback), where they touch at points, or filter their "

@@ -12,7 +12,7 @@ from merganser.multibody.plant.arguments import check_forces
 from merganser.multibody.plant.computations import PlantComputations
 from merganser.multibody.plant.kinematics import PlantKinematics
 from merganser.multibody.plant.model import PlantModel
-from merganser.multibody.plant.step.failures import describe_overflow
+from merganser.multibody.plant.step.failures import describe_overflow, time_of
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import ForceElement, MultibodyForces, UniformGravityFieldElement
 from merganser.multibody.tree.force_elements import LinearBushingRollPitchYaw
@@ -53,7 +53,7 @@ class ForceElements:
             return describe_overflow(self._model, context, w, w.x)
         element = self._tree.force_elements[status]
         return (
-            f"{element!r} of plant '{self._model.path()}' has no force at time {context.store.flat[0]} s: "
+            f"{element!r} of plant '{self._model.path()}' has no force at time {time_of(context)} s: "
             f"{element._describe_failure()}"
         )
 

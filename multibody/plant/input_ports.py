@@ -20,6 +20,7 @@ from merganser.multibody.plant.kinematics import PlantKinematics
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.state_views import StateViews
 from merganser.multibody.plant.step.drives import ActuatorTable, Controllers
+from merganser.multibody.plant.step.failures import time_of
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import ModelInstanceIndex
 
@@ -214,7 +215,7 @@ class InputPorts:
             if isinstance(value, BasicVector) and not np.isfinite(value.value()).all():
                 raise RuntimeError(blame_input(context, port.get_index()))
         raise RuntimeError(
-            f"The actuation of plant '{self._model.path()}' overflows at time {context.store.flat[0]} s: "
+            f"The actuation of plant '{self._model.path()}' overflows at time {time_of(context)} s: "
             f"generalized forces {tau.tolist()}."
         )
 
@@ -231,13 +232,13 @@ class InputPorts:
                 body = self._tree.get_body(force.body_index)
                 raise RuntimeError(
                     f"{self.spatial_force.GetFullDescription()} carries a force on body "
-                    f"'{body.name()}' that is not finite, at time {context.store.flat[0]} s: {force}."
+                    f"'{body.name()}' that is not finite, at time {time_of(context)} s: {force}."
                 )
             total[mobod] += F_Bo_W
         return total
 
     def _check_spatial_force(self, context: Context, force: Any) -> None:
-        place = f"{self.spatial_force.GetFullDescription()} carries, at time {context.store.flat[0]} s,"
+        place = f"{self.spatial_force.GetFullDescription()} carries, at time {time_of(context)} s,"
         if not isinstance(force, ExternallyAppliedSpatialForce):
             raise TypeError(
                 f"{place} a list with a {type(force).__name__} in place of an ExternallyAppliedSpatialForce."

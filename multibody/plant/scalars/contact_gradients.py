@@ -58,6 +58,7 @@ from merganser.multibody.plant.step.contact_arrays import (
     sample_of_contacts,
     touching_of,
 )
+from merganser.multibody.plant.step.failures import time_of
 from merganser.multibody.plant.step.step_buffers import StepBuffers
 
 if TYPE_CHECKING:
@@ -424,7 +425,7 @@ class ContactGradients:
             first, second = (query.inspector().GetName(ids[row]) for row in candidates[error.args[0]].tolist())
             raise RuntimeError(
                 f"Plant '{self._dynamics.model.path()}' has no derivatives at time "
-                f"{float(context.store.flat[0].real)} s: the contact normal of geometries '{first}' and '{second}' "
+                f"{time_of(context)} s: the contact normal of geometries '{first}' and '{second}' "
                 "jumps there. Move them a little, or take finite differences of a plant of floats."
             ) from None
 

@@ -71,6 +71,7 @@ from merganser.multibody.plant.step.failures import (
     describe_contact_failure,
     describe_overflow,
     describe_singularity,
+    time_of,
 )
 from merganser.multibody.plant.step.native_code import NativeDynamics
 from merganser.multibody.plant.step.step_buffers import StepBuffers
@@ -351,7 +352,7 @@ class PlantDynamics:
         name = self.settings.get_discrete_contact_approximation().name[1:]
         warnings.warn(
             f"No solution was found for the contacts of plant '{self.model.path()}' at time "
-            f"{context.store.flat[0]} s by the {name} approximation; the {fallback} approximation was used for this "
+            f"{time_of(context)} s by the {name} approximation; the {fallback} approximation was used for this "
             "step.",
             RuntimeWarning,
             stacklevel=2,

@@ -18,9 +18,22 @@ from merganser.multibody.tree.coordinate_names import position_names, velocity_n
 if TYPE_CHECKING:
     from merganser.framework import Context
 
-__all__ = ["WarnOnce", "describe_bad_pair", "describe_contact_failure", "describe_overflow", "describe_singularity"]
+__all__ = [
+    "WarnOnce",
+    "describe_bad_pair",
+    "describe_contact_failure",
+    "describe_overflow",
+    "describe_singularity",
+    "time_of",
+]
 
 _MOST_IN_A_STEP = 1e4  # of motion that is resolved [rad or m]
+
+
+def time_of(context: Context) -> Any:
+    """The time for messages [s]; of an AutoDiffXd its value."""
+    time: Any = context.store.flat[0]
+    return getattr(time, "real", time)
 
 
 class WarnOnce:
@@ -42,7 +55,7 @@ class WarnOnce:
 
 def describe_singularity(model: PlantModel, context: Context, w: Workspace, mobod: int) -> str:
     """Why the articulated body algorithm has stopped at a mobilized body, or the step was not found."""
-    time = f"at time {context.store.flat[0]} s"
+    time = f"at time {time_of(context)} s"
     if w.is_float and not np.isfinite(w.x).all():
         return describe_overflow(model, context, w, w.x)
     if mobod == NO_STEP:
@@ -87,7 +100,7 @@ def describe_overflow(model: PlantModel, context: Context, w: Workspace, values:
     what = "state" if values is w.x else "step" if model.is_discrete else "time derivatives"
     listed = ", ".join(names[i] for i in bad[:5])
     return (
-        f"The {what} of plant '{model.path()}' at time {context.store.flat[0]} s is not "
+        f"The {what} of plant '{model.path()}' at time {time_of(context)} s is not "
         f"finite in {listed}{', ...' if len(bad) > 5 else ''}. The forces or the time step are too "
         "large, or the state was not finite before."
     )
@@ -99,7 +112,7 @@ def describe_bad_pair(model: PlantModel, context: Context, out: StepResults) -> 
     names = (f"'{model.tree.get_body(BodyIndex(index)).name()}'" for index in contact.bodies)
     return (
         f"The {contact.kind.name} contact of bodies {' and '.join(names)} of plant '{model.path()}' has a gap phi that "
-        f"is no number at time {context.store.flat[0]} s, or its function was left by an exception."
+        f"is no number at time {time_of(context)} s, or its function was left by an exception."
     )
 
 
@@ -112,7 +125,7 @@ def describe_contact_failure(model: PlantModel, context: Context, w: Workspace, 
     """Why the contact problem of a step has no solution, from the state x before the step."""
     if not np.isfinite(x).all():
         return describe_overflow(model, context, w, w.x)
-    where = f"The contact problem of plant '{model.path()}' at time {context.store.flat[0]} s"
+    where = f"The contact problem of plant '{model.path()}' at time {time_of(context)} s"
     num_constraints, _, _, num_contacts, _ = out.problem.counts.tolist()
     size = f"{num_contacts} contacts, {num_constraints - num_contacts} other constraints"
     status = out.found[OUTCOME]
