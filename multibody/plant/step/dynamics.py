@@ -305,23 +305,13 @@ class PlantDynamics:
         Raises:
             RuntimeError: the contact problem has no solution.
         """
-        status, is_as_set = LACKS_CAPACITY, True
-        try:
-            while status == LACKS_CAPACITY:
-                if not buffers.is_current(controllers):
-                    buffers.prepare(controllers)
-                (out,), settings = buffers.results, buffers.model.contact.settings
-                status = run(buffers, out)
-                if status == NOT_SOLVED and out.found[OUTCOME] == NO_CAPACITY:
-                    status = LACKS_CAPACITY
-                elif status == NOT_SOLVED and is_as_set and self._can_fall_back(out):
-                    self._warn_of_fallback(context, "SAP")
-                    status, is_as_set = LACKS_CAPACITY, False
-                    buffers.solve_by(self.settings.of_fallback())
-                if status == LACKS_CAPACITY:
-                    buffers.grow()
-        finally:
-            if not is_as_set:  # also after an error or an interrupt: the next step begins with the plant's own
+        status, out, settings = self._run_with_capacity(buffers, controllers, run)
+        if status == NOT_SOLVED and self._can_fall_back(out):
+            self._warn_of_fallback(context, "SAP")
+            buffers.solve_by(self.settings.of_fallback())
+            try:
+                status, out, settings = self._run_with_capacity(buffers, controllers, run)
+            finally:  # also after an error or an interrupt: the next step begins with the plant's own
                 buffers.solve_by(None)
         if status == NOT_SOLVED:
             w = self.views.workspace(context)
@@ -329,6 +319,18 @@ class PlantDynamics:
         if status == 0 and out.found[SOLVED] and out.found[OUTCOME] == FELL_BACK:
             self._warn_of_fallback(context, "Lagged")
         return status, out, settings
+
+    def _run_with_capacity(
+        self, buffers: StepBuffers, controllers: Controllers, run: Callable[[StepBuffers, StepResults], int]
+    ) -> tuple[int, StepResults, Any]:
+        while True:
+            if not buffers.is_current(controllers):
+                buffers.prepare(controllers)
+            (out,), settings = buffers.results, buffers.model.contact.settings
+            status = run(buffers, out)
+            if status != LACKS_CAPACITY and not (status == NOT_SOLVED and out.found[OUTCOME] == NO_CAPACITY):
+                return status, out, settings
+            buffers.grow()
 
     def _can_fall_back(self, out: StepResults) -> bool:
         """Whether a contact problem may be solved by SAP, which always has a solution."""
@@ -357,6 +359,34 @@ class PlantDynamics:
             RuntimeWarning,
             stacklevel=2,
         )
+
+    # ------------------------------------------------------------------ steps of a continuous plant
+
+    def try_step(self, context: Context, w: Workspace, buffers: StepBuffers) -> tuple[int, StepResults]:
+        """Tries a step of buffers.time_step from where the Context is; changes nothing there.
+
+        Args:
+            context: of the plant, which is one of floats.
+            w: its workspace.
+            buffers: arrays of steps.
+
+        Returns:
+            The status, see contact/step.py, and what the step has found.
+        """
+        table = self.inputs.actuators_in(context)
+        inputs, controllers = self.inputs.read(context, w, table), self.inputs.active_controllers(w, table)
+
+        def run(buffers: StepBuffers, out: StepResults) -> int:
+            self.contact_geometry.update_poses(context, buffers)
+            status = take_step(buffers.model, buffers.state, buffers.time_step, inputs, buffers.work, out)
+            self.contact_geometry.check_contacts(context, buffers, out)
+            return int(status)
+
+        status, out, _ = self._run_with_capacity(buffers, controllers, run)
+        buffers.F_applied = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
+        if status == 0:
+            w.store.invalid &= w.kinematics_clearing
+        return status, out
 
     # ------------------------------------------------------------------ continuous time
 
