@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from merganser.analysis.integrators import IntegratorBase
-from merganser.analysis.integrators import step_fields as f
-from merganser.analysis.integrators.problem import go_to, reals_of, state_of
-from merganser.framework import Context, System
-from merganser.framework.native.tape import SUCCEEDED
-from merganser.multibody.cenic.motion import Motion
+from merganser.framework import Context, Diagram, System
+from merganser.multibody.cenic.attempt import try_contact_step
 from merganser.multibody.cenic.solver_parameters import IcfSolverParameters
+from merganser.multibody.plant import MultibodyPlant
 
 __all__ = ["CenicIntegrator"]
 
@@ -50,7 +48,7 @@ class CenicIntegrator(IntegratorBase):
     """
 
     default_accuracy = 1e-3
-    most_compiled = 0.0
+    attempt = try_contact_step
 
     def __init__(self, system: System, context: Context | None = None) -> None:
         self._parameters = IcfSolverParameters()
@@ -80,30 +78,49 @@ class CenicIntegrator(IntegratorBase):
 
     def reset_context(self, context: Context) -> None:
         super().reset_context(context)
-        self._motion = Motion(self.get_system(), context)
+        self._plants = _continuous_plants(self.get_system(), context)
 
     def _make_arrays(self, n: int, dtype: Any) -> list[Array]:
-        self._start, self._whole, self._middle, self._end = (np.zeros(n, dtype) for _ in range(4))
-        return []
+        context = self.get_context()
+        weights, rate_weights = np.ones(n), np.zeros(n)
+        first, _ = context.layout.xc_range
+        for plant, own in self._plants:
+            start, _ = own.layout.xc_range
+            num_q, num_v = plant.num_positions(), plant.num_velocities()
+            rates = slice(start - first + num_q, start - first + num_q + num_v)
+            weights[rates], rate_weights[rates] = 0.0, 1.0
+        for q in context.layout.root.unit_quaternions:
+            weights[q : q + 4] = 2.0
+        states = [np.zeros(n) for _ in range(4)]
+        self._lengths = [plant._dynamics.motion_in(own).length for plant, own in self._plants]
+        return [np.array([len(self._plants)], np.int64), weights, rate_weights, *states, *self._lengths]
 
     def _attempt_step(self) -> int:
-        """Equations (1) to (3) of the class."""
-        r, motion = reals_of(self), self._motion
-        time, h = r[f.START], r[f.H]
-        start, whole, middle, end = self._start, self._whole, self._middle, self._end
-        start[:] = state_of(self)
-        r[f.ERROR] = 0.0
-        is_solved = motion.advance(h, start, whole)
-        if self.get_fixed_step_mode():
-            end[:] = whole
-        elif is_solved:
-            is_solved = motion.advance(0.5 * h, start, middle)
-            if is_solved:
-                go_to(self, time + 0.5 * h, middle)
-                is_solved = motion.advance(0.5 * h, middle, end)
-                r[f.ERROR] = motion.distance(h, end, whole)
-        if not is_solved:
-            r[f.ERROR] = math.inf
-        else:
-            go_to(self, time + h, end)
-        return SUCCEEDED
+        """Tries a step in Python."""
+        try:
+            return super()._attempt_step()
+        finally:  # an exception or an interrupt ends it
+            for length in self._lengths:
+                length[0] = 0.0
+
+
+def _continuous_plants(system: System, context: Context) -> list[tuple[MultibodyPlant, Context]]:
+    plants = [
+        (leaf, leaf.GetMyContextFromRoot(context))
+        for leaf in _leaves(system)
+        if isinstance(leaf, MultibodyPlant) and not leaf.is_discrete()
+    ]
+    if not plants:
+        raise ValueError(
+            f"CenicIntegrator: system '{system.GetSystemPathname()}' has no continuous MultibodyPlant, so there is "
+            "nothing that it could hold in contact. Give the plant the time step 0, or take another integrator."
+        )
+    return plants
+
+
+def _leaves(system: System) -> Iterator[System]:
+    if isinstance(system, Diagram):
+        for part in system.GetSystems():
+            yield from _leaves(part)
+    else:
+        yield system

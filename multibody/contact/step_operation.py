@@ -15,9 +15,9 @@ from merganser.framework.native.hinted_types import Floats, FloatsInContext, Flo
 from merganser.framework.native.operations import CompiledOperation
 from merganser.framework.native.records_of_arrays import record_at
 from merganser.framework.native.tape import FAILED, integers_at
-from merganser.multibody.contact.layout import CONVERGED, Trees
+from merganser.multibody.contact.layout import CONVERGED, NO_CAPACITY, Trees
 from merganser.multibody.contact.plant_forces import calc_generalized_contact_forces
-from merganser.multibody.contact.step import calc_derivatives, take_step
+from merganser.multibody.contact.step import NOT_SOLVED, calc_derivatives, take_step
 from merganser.multibody.contact.step_records import (
     OUTCOME,
     SOLVED,
@@ -32,11 +32,13 @@ __all__ = [
     "CONTACT_FORCES",
     "COUNT",
     "DERIVATIVES",
+    "MOTION",
     "HAS_FORCES",
     "STEP",
     "WHICH",
     "ContactForcesRecord",
     "DerivativesRecord",
+    "MotionRecord",
     "Sample",
     "StepRecord",
 ]
@@ -93,6 +95,22 @@ class DerivativesRecord(NamedTuple):
     results: StepResults
 
 
+class MotionRecord(NamedTuple):
+    """What the operation of a continuous plant that moves by steps is told.
+
+    Attributes:
+        length: h [s], shape [1]; 0 for derivatives.
+        derivatives: for these.
+        model, work, results: of steps; x_next are the derivatives.
+    """
+
+    length: Floats
+    derivatives: DerivativesRecord
+    model: Model
+    work: Work
+    results: StepResults
+
+
 class ContactForcesRecord(NamedTuple):
     """What the operation of contact forces is told.
 
@@ -113,7 +131,8 @@ class ContactForcesRecord(NamedTuple):
     tau_out: FloatsInContext
 
 
-_step_at, _derivatives_at, _contact_forces_at = map(record_at, (StepRecord, DerivativesRecord, ContactForcesRecord))
+_step_at, _derivatives_at = record_at(StepRecord), record_at(DerivativesRecord)
+_motion_at, _contact_forces_at = record_at(MotionRecord), record_at(ContactForcesRecord)
 
 
 def plant_step(values: Any, numbers: Any, integers: Any) -> None:
@@ -158,6 +177,28 @@ def plant_derivatives(values: Any, numbers: Any, integers: Any) -> None:
         _give_up(given.results.x_next, integers)
 
 
+def plant_motion(values: Any, numbers: Any, integers: Any) -> None:
+    """xdot of a continuous plant, or while an integrator moves it by steps the slope of one (plant/step/motion.py).
+
+    Integers: address of what it comes to, and a MotionRecord.
+    """
+    given = _motion_at(values, integers_at(place_at(integers, 1)))
+    h, known, out = given.length[0], given.derivatives, given.results
+    if h == 0.0:
+        status = calc_derivatives(known.model, known.state, known.inputs, known.work, known.results)
+    else:
+        status = take_step(given.model, known.state, h, known.inputs, given.work, out)
+        if status == NOT_SOLVED and out.found[OUTCOME] != NO_CAPACITY:
+            for k in range(out.x_next.shape[0]):
+                out.x_next[k] = math.nan
+            return
+        x = known.state.x
+        for k in range(out.x_next.shape[0]):
+            out.x_next[k] = (out.x_next[k] - x[k]) / h
+    if status != 0:
+        _give_up(out.x_next, integers)
+
+
 def contact_forces(values: Any, numbers: Any, integers: Any) -> None:
     """The generalized forces of all contacts in the last step; computed when they are first asked for, and kept."""
     given = _contact_forces_at(values, integers)
@@ -178,4 +219,5 @@ def contact_forces(values: Any, numbers: Any, integers: Any) -> None:
 
 STEP = CompiledOperation(plant_step)
 DERIVATIVES = CompiledOperation(plant_derivatives)
+MOTION = CompiledOperation(plant_motion)
 CONTACT_FORCES = CompiledOperation(contact_forces)

@@ -73,6 +73,7 @@ from merganser.multibody.plant.step.failures import (
     describe_singularity,
     time_of,
 )
+from merganser.multibody.plant.step.motion import Motion
 from merganser.multibody.plant.step.native_code import NativeDynamics
 from merganser.multibody.plant.step.step_buffers import StepBuffers
 from merganser.multibody.plant.step.step_code import solver_of
@@ -149,6 +150,8 @@ class PlantDynamics:
         self.native.note_call(w)
         if self.model.is_discrete:
             status = self._calc_discrete_step(context, w, result)
+        elif w.motion is not None and w.motion.length[0]:
+            status = self._calc_slopes(context, w, result)
         elif w.is_float and self.native.compute(context, w, result):
             w.store.invalid &= w.kinematics_clearing
             return w
@@ -362,31 +365,42 @@ class PlantDynamics:
 
     # ------------------------------------------------------------------ steps of a continuous plant
 
-    def try_step(self, context: Context, w: Workspace, buffers: StepBuffers) -> tuple[int, StepResults]:
-        """Tries a step of buffers.time_step from where the Context is; changes nothing there.
+    def motion_in(self, context: Context) -> Motion:
+        """What lets an integrator move a continuous plant by steps.
 
-        Args:
-            context: of the plant, which is one of floats.
-            w: its workspace.
-            buffers: arrays of steps.
-
-        Returns:
-            The status, see contact/step.py, and what the step has found.
+        Raises:
+            TypeError: the plant is not one of floats.
         """
+        w = self.views.workspace(context)
+        if not w.is_float:
+            raise TypeError(
+                f"Plant '{self.model.path()}' of {w.scalar.__name__} cannot be moved by steps of contact; only plants "
+                "of floats can."
+            )
+        if w.motion is None:
+            w.motion = Motion(self, context, w)
+        motion: Motion = w.motion
+        return motion
+
+    def _calc_slopes(self, context: Context, w: Workspace, result: Array) -> int:
+        """Computes (1) of motion.py into `result`; returns 0, or why there are no slopes (see contact/step.py)."""
+        buffers, h = w.motion.buffers, w.motion.length.item(0)
         table = self.inputs.actuators_in(context)
         inputs, controllers = self.inputs.read(context, w, table), self.inputs.active_controllers(w, table)
 
         def run(buffers: StepBuffers, out: StepResults) -> int:
             self.contact_geometry.update_poses(context, buffers)
-            status = take_step(buffers.model, buffers.state, buffers.time_step, inputs, buffers.work, out)
+            status = take_step(buffers.model, buffers.state, h, inputs, buffers.work, out)
             self.contact_geometry.check_contacts(context, buffers, out)
             return int(status)
 
         status, out, _ = self._run_with_capacity(buffers, controllers, run)
         buffers.F_applied = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
-        if status == 0:
-            w.store.invalid &= w.kinematics_clearing
-        return status, out
+        if status == NOT_SOLVED:
+            result[:] = np.nan
+            return 0
+        np.divide(out.x_next - w.x, h, result)
+        return status
 
     # ------------------------------------------------------------------ continuous time
 

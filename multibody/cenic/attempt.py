@@ -1,0 +1,99 @@
+"""One attempt of CenicIntegrator, with the words of analysis/integrators/problem.py.
+
+While the length of steps is not 0, the derivatives that plants give are slopes of steps of that length
+(plant/step/motion.py), so that x + h xdot is the state after a step of all that moves: plants, and by an explicit
+Euler step all other continuous state.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from merganser.analysis.integrators import step_fields as f
+from merganser.analysis.integrators.problem import (
+    Problem,
+    add,
+    copy,
+    derivatives_change,
+    evaluate,
+    go_to,
+    integer_vector,
+    integers_of,
+    multiply,
+    reals_of,
+    state_of,
+    vector,
+)
+from merganser.analysis.integrators.stepping import scale_quaternions
+from merganser.framework.native import device, kernel
+from merganser.framework.native.tape import SUCCEEDED
+
+__all__ = ["try_contact_step"]
+
+# The arrays of an attempt.
+(
+    COUNTS,  # how many plants there are
+    WEIGHTS,  # of the numbers of a state in the norm, and
+    RATE_WEIGHTS,  # those that are multiplied by h
+    START,  # the state at the start
+    WHOLE,  # after one step; all with quaternions of length 1
+    MIDDLE,  # after half of it
+    END,
+    LENGTHS,  # of steps, first of the first plant
+) = range(8)
+
+
+@kernel
+def try_contact_step(p: Problem) -> int:
+    """Equations (1) to (3) of CenicIntegrator."""
+    s, r = integers_of(p), reals_of(p)
+    start, whole, middle, end = vector(p, START), vector(p, WHOLE), vector(p, MIDDLE), vector(p, END)
+    time, h = r[f.START], r[f.H]
+    copy(start, state_of(p))
+    r[f.ERROR] = 0.0
+    status = _advance(p, h, start, whole)
+    if s[f.IS_FIXED_STEP]:
+        copy(end, whole)
+    else:
+        if status == SUCCEEDED:
+            status = _advance(p, 0.5 * h, start, middle)
+        if status == SUCCEEDED:
+            go_to(p, time + 0.5 * h, middle)
+            status = _advance(p, 0.5 * h, middle, end)
+        r[f.ERROR] = _distance(p, h, end, whole)
+    _set_lengths(p, 0.0)
+    if status == SUCCEEDED:
+        go_to(p, time + h, end)
+    return status
+
+
+@device
+def _advance(p: Problem, h: float, x: Any, x_next: Any) -> int:
+    """A step of length h from where the Context is, x; leaves the state after it in x_next."""
+    _set_lengths(p, h)
+    derivatives_change(p)
+    status = evaluate(p, x_next)
+    multiply(x_next, h, x_next)
+    add(x_next, x, x_next)
+    if integers_of(p)[f.NUM_QUATERNIONS]:
+        scale_quaternions(p, x_next)
+    return status
+
+
+@device
+def _set_lengths(p: Problem, h: float) -> None:
+    for n in range(integer_vector(p, COUNTS)[0]):
+        vector(p, LENGTHS + n)[0] = h
+
+
+@device
+def _distance(p: Problem, h: float, x: Any, y: Any) -> float:
+    """(3) of CenicIntegrator: how far two states after a step of length h [s] are apart; nan if there is a nan."""
+    weights, rate_weights, largest = vector(p, WEIGHTS), vector(p, RATE_WEIGHTS), 0.0
+    for k in range(len(x)):
+        part = abs(x[k] - y[k]) * (weights[k] + h * rate_weights[k])
+        if not part <= largest:
+            largest = part
+            if part != part:
+                return part
+    return largest
