@@ -348,7 +348,8 @@ def derivatives_change(p: IntegratorBase) -> None:
 
 @compiled_form(derivatives_change)
 def _derivatives_change(p: int) -> None:
-    integers_at(p)[f.IS_CURRENT] = 0
+    s = integers_at(p)
+    s[f.IS_CURRENT], s[f.HAS_MOVED] = 0, 1  # so that Python, if it computes them, does so anew
 
 
 def is_current(p: IntegratorBase) -> bool:

@@ -7,6 +7,7 @@ Euler step all other continuous state.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from merganser.analysis.integrators import step_fields as f
@@ -22,13 +23,14 @@ from merganser.analysis.integrators.problem import (
     multiply,
     reals_of,
     state_of,
+    subtract,
     vector,
 )
 from merganser.analysis.integrators.stepping import scale_quaternions
 from merganser.framework.native import device, kernel
 from merganser.framework.native.tape import SUCCEEDED
 
-__all__ = ["try_contact_step"]
+__all__ = ["END", "START", "try_contact_step"]
 
 # The arrays of an attempt.
 (
@@ -39,7 +41,7 @@ __all__ = ["try_contact_step"]
     WHOLE,  # after one step; all with quaternions of length 1
     MIDDLE,  # after half of it
     END,
-    LENGTHS,  # of steps, first of the first plant
+    LENGTHS,  # of steps and of the last one; first of the first plant
 ) = range(8)
 
 
@@ -50,6 +52,7 @@ def try_contact_step(p: Problem) -> int:
     start, whole, middle, end = vector(p, START), vector(p, WHOLE), vector(p, MIDDLE), vector(p, END)
     time, h = r[f.START], r[f.H]
     copy(start, state_of(p))
+    end[0] = math.nan  # nothing has been brought anywhere as long as this attempt lasts
     r[f.ERROR] = 0.0
     status = _advance(p, h, start, whole)
     if s[f.IS_FIXED_STEP]:
@@ -61,6 +64,10 @@ def try_contact_step(p: Problem) -> int:
             go_to(p, time + 0.5 * h, middle)
             status = _advance(p, 0.5 * h, middle, end)
         r[f.ERROR] = _distance(p, h, end, whole)
+        multiply(end, 2.0, end)
+        subtract(end, end, whole)
+        if s[f.NUM_QUATERNIONS]:
+            scale_quaternions(p, end)
     _set_lengths(p, 0.0)
     if status == SUCCEEDED:
         go_to(p, time + h, end)

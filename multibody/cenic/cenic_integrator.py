@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from merganser.analysis.integrators import IntegratorBase
 from merganser.framework import Context, Diagram, System
-from merganser.multibody.cenic.attempt import try_contact_step
+from merganser.multibody.cenic.attempt import END, START, try_contact_step
 from merganser.multibody.cenic.solver_parameters import IcfSolverParameters
 from merganser.multibody.plant import MultibodyPlant
 
@@ -92,7 +92,11 @@ class CenicIntegrator(IntegratorBase):
         for q in context.layout.root.unit_quaternions:
             weights[q : q + 4] = 2.0
         states = [np.zeros(n) for _ in range(4)]
-        self._lengths = [plant._dynamics.motion_in(own).length for plant, own in self._plants]
+        motions = [plant._dynamics.motion_in(own) for plant, own in self._plants]
+        self._lengths = [motion.lengths for motion in motions]
+        for motion, (_, own) in zip(motions, self._plants):
+            start, end = own.layout.xc_range
+            motion.end = states[END - START][start - first : end - first]
         return [np.array([len(self._plants)], np.int64), weights, rate_weights, *states, *self._lengths]
 
     def _attempt_step(self) -> int:

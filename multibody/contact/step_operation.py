@@ -99,16 +99,14 @@ class MotionRecord(NamedTuple):
     """What the operation of a continuous plant that moves by steps is told.
 
     Attributes:
-        length: h [s], shape [1]; 0 for derivatives.
+        lengths: h, 0 for derivatives, and that of the last step [s], shape [2].
         derivatives: for these.
-        model, work, results: of steps; x_next are the derivatives.
+        steps: for these, whose own length does not count; x_next of their one results are the derivatives.
     """
 
-    length: Floats
+    lengths: Floats
     derivatives: DerivativesRecord
-    model: Model
-    work: Work
-    results: StepResults
+    steps: StepRecord
 
 
 class ContactForcesRecord(NamedTuple):
@@ -183,20 +181,25 @@ def plant_motion(values: Any, numbers: Any, integers: Any) -> None:
     Integers: address of what it comes to, and a MotionRecord.
     """
     given = _motion_at(values, integers_at(place_at(integers, 1)))
-    h, known, out = given.length[0], given.derivatives, given.results
+    h, known, steps = given.lengths[0], given.derivatives, given.steps
+    out = steps.results[0]
+    result = out.x_next
     if h == 0.0:
         status = calc_derivatives(known.model, known.state, known.inputs, known.work, known.results)
     else:
-        status = take_step(given.model, known.state, h, known.inputs, given.work, out)
-        if status == NOT_SOLVED and out.found[OUTCOME] != NO_CAPACITY:
-            for k in range(out.x_next.shape[0]):
-                out.x_next[k] = math.nan
-            return
-        x = known.state.x
-        for k in range(out.x_next.shape[0]):
-            out.x_next[k] = (out.x_next[k] - x[k]) / h
+        status = take_step(steps.model, steps.state, h, steps.inputs, steps.work, out)
+        if status == 0:
+            given.lengths[1], steps.sample.counts[WHICH] = h, 1
+            _take_sample(steps, result)
+            x = steps.state.x
+            for k in range(result.shape[0]):
+                result[k] = (result[k] - x[k]) / h
+        elif status == NOT_SOLVED and out.found[OUTCOME] != NO_CAPACITY:
+            status = 0
+            for k in range(result.shape[0]):
+                result[k] = math.nan
     if status != 0:
-        _give_up(out.x_next, integers)
+        _give_up(result, integers)
 
 
 def contact_forces(values: Any, numbers: Any, integers: Any) -> None:

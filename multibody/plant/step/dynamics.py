@@ -150,7 +150,7 @@ class PlantDynamics:
         self.native.note_call(w)
         if self.model.is_discrete:
             status = self._calc_discrete_step(context, w, result)
-        elif w.motion is not None and w.motion.length[0]:
+        elif w.motion is not None and w.motion.lengths[0]:
             status = self._calc_slopes(context, w, result)
         elif w.is_float and self.native.compute(context, w, result):
             w.store.invalid &= w.kinematics_clearing
@@ -384,7 +384,7 @@ class PlantDynamics:
 
     def _calc_slopes(self, context: Context, w: Workspace, result: Array) -> int:
         """Computes (1) of motion.py into `result`; returns 0, or why there are no slopes (see contact/step.py)."""
-        buffers, h = w.motion.buffers, w.motion.length.item(0)
+        buffers, h = w.motion.buffers, w.motion.lengths.item(0)
         table = self.inputs.actuators_in(context)
         inputs, controllers = self.inputs.read(context, w, table), self.inputs.active_controllers(w, table)
 
@@ -399,7 +399,9 @@ class PlantDynamics:
         if status == NOT_SOLVED:
             result[:] = np.nan
             return 0
-        np.divide(out.x_next - w.x, h, result)
+        if status == 0:
+            w.motion.take_step(out, buffers.F_applied)
+            np.divide(out.x_next - w.x, h, result)
         return status
 
     # ------------------------------------------------------------------ continuous time

@@ -1,19 +1,26 @@
 """A continuous plant that moves by steps, of lengths that an integrator chooses.
 
-While `length` is h > 0, what such a plant gives as its derivatives is the slope of a step from the present state,
+While the length h of steps is not 0, what such a plant gives as its derivatives is the slope of a step,
 
     xdot = (S_h(x) - x) / h                                                                (1)
 
-with S_h the step of a discrete plant (contact/step.py), so that x + h xdot is the state after it. Where no step of that
-length can be found, it is NaN.
+with S_h the step of a discrete plant (contact/step.py), so that x + h xdot is the state after it. Where such a step has
+no solution, they are NaN.
+
+Output ports that follow from forces show the last step, as those of discrete plants do, while the plant is where the
+integrator has brought it; anywhere else what acts at the moment.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from merganser.multibody.contact.step_operation import WHICH, Sample
+from merganser.multibody.contact.step_records import StepResults
+from merganser.multibody.plant.step.contact_arrays import ContactSample, contacts_and_forces
 from merganser.multibody.plant.step.drives import Controllers
 from merganser.multibody.plant.step.step_buffers import StepBuffers
 from merganser.multibody.plant.workspace import Workspace
@@ -24,7 +31,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Motion"]
 
+Array = NDArray[Any]
+
 _SOME_LENGTH = 1.0  # with which buffers of steps are made [s]
+_ROUNDING = 1e-12  # by which a state may differ from where it was brought, as quaternions are given length 1
 
 
 class Motion:
@@ -36,14 +46,19 @@ class Motion:
         w: its workspace.
 
     Attributes:
-        length: h [s], shape [1]; 0 for derivatives.
+        lengths: h, 0 for derivatives, and that of the last step [s], shape [2].
+        numbers: what the last step started from and found; its count tells whether the native plan has made it.
         buffers: arrays of steps in Python.
+        end: where the integrator has brought the plant, shape [num_q + num_v]; begins with NaN if nowhere.
     """
 
     def __init__(self, dynamics: PlantDynamics, context: Context, w: Workspace) -> None:
-        self._given = dynamics, context, w
-        self.length = np.zeros(1)
+        self._given, self._w = (dynamics, context, w), w
+        self.lengths = np.zeros(2)
+        u = np.zeros(len(dynamics.inputs.driven_velocities))
+        self.numbers = Sample(np.zeros(3, np.int64), np.zeros_like(w.x), np.zeros_like(w.x), u, np.zeros_like(w.zeros_F))
         self.buffers = StepBuffers(*self._given, time_step=_SOME_LENGTH)
+        self.end: Array = np.full_like(w.x, np.nan)
         self._native: StepBuffers | None = None
 
     def native_buffers(self, controllers: Controllers) -> StepBuffers:
@@ -60,3 +75,31 @@ class Motion:
         """Whether these arrays are still right."""
         native = self._native
         return native is not None and native.is_current(controllers) and not native.lacks_capacity()
+
+    # ------------------------------------------------------------------ the last step
+
+    def take_step(self, out: StepResults, F_applied: Array) -> None:
+        """Notes a step that Python has made."""
+        numbers, w = self.numbers, self._w
+        numbers.counts[WHICH], self.lengths[1] = 0, self.lengths[0]
+        numbers.x[:], numbers.x_next[:], numbers.u[:] = w.x, out.x_next, self.buffers.actuation()
+        numbers.F_applied[:] = F_applied
+
+    def is_at_end(self) -> bool:
+        """Whether the plant is where an integrator has brought it by the last step."""
+        return bool((np.abs(self._w.x - self.end) <= _ROUNDING * np.maximum(1.0, np.abs(self.end))).all())
+
+    def time_step(self) -> float:
+        """Length of the last step [s]."""
+        return float(self.lengths[1])
+
+    def take_contacts(self, w: Workspace) -> tuple[ContactSample | None, Array]:
+        """What the last step has held, None if there was nothing, and all forces on the bodies, shape [num_mobods, 6].
+
+        Args:
+            w: the workspace.
+        """
+        step = self._native if self.numbers.counts[WHICH] else self.buffers
+        assert step is not None
+        step.time_step = self.time_step()
+        return contacts_and_forces(step, w, step.results[0], self.numbers.F_applied)

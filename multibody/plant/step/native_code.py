@@ -35,8 +35,9 @@ from merganser.multibody.contact.step_operation import (
     StepRecord,
 )
 from merganser.multibody.contact.step_records import Inputs, Model, Part, State
-from merganser.multibody.plant.step.contact_arrays import ContactSample, sample_of_step
+from merganser.multibody.plant.step.contact_arrays import ContactSample, contacts_and_forces
 from merganser.multibody.plant.step.drives import Controllers
+from merganser.multibody.plant.step.motion import Motion
 from merganser.multibody.plant.step.plain_sample import Shapes, check_sample, float_sample, plain_sample, sample_of
 from merganser.multibody.plant.step.step_buffers import StepBuffers
 from merganser.multibody.plant.step.step_code import are_compiled, code_of_addresses
@@ -82,6 +83,10 @@ class SampleBuffers:
         """How many steps there were."""
         return int(self.numbers.counts[COUNT])
 
+    def time_step(self) -> float:
+        """Length of the steps [s]."""
+        return self.step.time_step
+
     def put(self, sample: tuple[Any, ...] | None) -> None:
         """Takes over the numbers of a sample that was made elsewhere, see sampling.py; None before the first step."""
         numbers = self.numbers
@@ -96,9 +101,7 @@ class SampleBuffers:
         Args:
             w: the workspace.
         """
-        step, numbers = self.step, self.numbers
-        sample = sample_of_step(step, w, step.results[numbers.counts[WHICH]], numbers.F_applied)
-        return sample, (numbers.F_applied if sample is None else step.F_Bo_W).copy()
+        return contacts_and_forces(self.step, w, self.step.results[self.numbers.counts[WHICH]], self.numbers.F_applied)
 
 
 class SampleBox(AbstractValue):
@@ -213,6 +216,10 @@ class NativeDynamics:
         record = self._record(context, buffers)
         return NativeCode(code.load(), (FAILURE, *integers_of(record)), settle, self._check_of(context, buffers.step))
 
+    def is_moved_by_steps(self, context: Context) -> bool:
+        """Whether an integrator moves a continuous plant by steps."""
+        return self._workspace(context).motion is not None
+
     def has_derivatives(self, context: Context) -> bool:
         """Whether derivatives of a continuous plant are an operation in a Context, or may become one at once."""
         return self._prepare(context) is not None
@@ -313,7 +320,7 @@ class NativeDynamics:
 
     def _follow(self, box: SampleBox, context: Context, buffers: SampleBuffers) -> None:
         """Lets box and buffers have the same sample from now on."""
-        box.follow(buffers, lambda buffers: tuple(self._sampling.sample_in(context, buffers)))
+        box.follow(buffers, lambda buffers: self._sampling.sample_in(context, buffers).stored())
 
     def sample_buffers_in(self, context: Context) -> SampleBuffers | None:
         """Where the numbers of the sample in a Context stand from now on; None if outputs show none, or no floats."""
@@ -383,9 +390,12 @@ class NativeDynamics:
         return StepRecord(*given, self._dynamics.model.time_step, *forces, results, buffers.numbers)
 
     def _motion_record(self, context: Context, w: Workspace, derivatives: DerivativesRecord) -> MotionRecord:
-        step = w.motion.native_buffers(self._controllers(context, w))
-        results = step.results[0]._replace(x_next=derivatives.results.x_next)
-        return MotionRecord(w.motion.length, derivatives, self._model(step, True), step.work, results)
+        motion: Motion = w.motion
+        step = motion.native_buffers(self._controllers(context, w))
+        results = (step.results[0]._replace(x_next=derivatives.results.x_next),)
+        state, inputs = derivatives.state, derivatives.inputs
+        steps = StepRecord(self._model(step, True), state, 0.0, inputs, step.work, results, motion.numbers)
+        return MotionRecord(motion.lengths, derivatives, steps)
 
     def _model(self, step: StepBuffers, is_complete: bool = False) -> Model:
         views, model = self._dynamics.views, self._compiled_model(step, is_complete)
