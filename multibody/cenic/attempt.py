@@ -30,7 +30,7 @@ from merganser.analysis.integrators.stepping import scale_quaternions
 from merganser.framework.native import device, kernel
 from merganser.framework.native.tape import SUCCEEDED
 
-__all__ = ["END", "START", "try_contact_step"]
+__all__ = ["SHORTEST_ERROR", "SHORTEST_H", "SHORTEST_PLACE", "SHORTEST_TIME", "try_contact_step"]
 
 # The arrays of an attempt.
 (
@@ -41,8 +41,12 @@ __all__ = ["END", "START", "try_contact_step"]
     WHOLE,  # after one step; all with quaternions of length 1
     MIDDLE,  # after half of it
     END,
+    BLAMES,  # how often each number of the state had the largest error of an attempt that was refused
+    SHORTEST,  # of these attempts: see below
     LENGTHS,  # of steps and of the last one; first of the first plant
-) = range(8)
+) = range(10)
+# What SHORTEST holds.
+SHORTEST_H, SHORTEST_TIME, SHORTEST_ERROR, SHORTEST_PLACE = range(4)
 
 
 @kernel
@@ -63,7 +67,10 @@ def try_contact_step(p: Problem) -> int:
         if status == SUCCEEDED:
             go_to(p, time + 0.5 * h, middle)
             status = _advance(p, 0.5 * h, middle, end)
-        r[f.ERROR] = _distance(p, h, end, whole)
+        place = _place_of_largest(p, h, end, whole)
+        r[f.ERROR] = _part(p, h, end, whole, place)
+        if r[f.ERROR] > r[f.ACCURACY]:
+            _blame(p, place)
         multiply(end, 2.0, end)
         subtract(end, end, whole)
         if s[f.NUM_QUATERNIONS]:
@@ -94,13 +101,30 @@ def _set_lengths(p: Problem, h: float) -> None:
 
 
 @device
-def _distance(p: Problem, h: float, x: Any, y: Any) -> float:
-    """(3) of CenicIntegrator: how far two states after a step of length h [s] are apart; nan if there is a nan."""
-    weights, rate_weights, largest = vector(p, WEIGHTS), vector(p, RATE_WEIGHTS), 0.0
+def _part(p: Problem, h: float, x: Any, y: Any, k: int) -> float:
+    """What a number of two states after a step of length h [s] contributes to (3) of CenicIntegrator."""
+    part: float = abs(x[k] - y[k]) * (vector(p, WEIGHTS)[k] + h * vector(p, RATE_WEIGHTS)[k])
+    return part
+
+
+@device
+def _place_of_largest(p: Problem, h: float, x: Any, y: Any) -> int:
+    """Which number contributes most, or is no number."""
+    place, largest = 0, -1.0
     for k in range(len(x)):
-        part = abs(x[k] - y[k]) * (weights[k] + h * rate_weights[k])
-        if not part <= largest:
-            largest = part
-            if part != part:
-                return part
-    return largest
+        part = _part(p, h, x, y, k)
+        if part != part:
+            return k
+        if part > largest:
+            place, largest = k, part
+    return place
+
+
+@device
+def _blame(p: Problem, place: int) -> None:
+    """Notes of an attempt that will be refused which number has the largest error."""
+    r, shortest = reals_of(p), vector(p, SHORTEST)
+    integer_vector(p, BLAMES)[place] += 1
+    if shortest[SHORTEST_H] == 0.0 or r[f.H] < shortest[SHORTEST_H]:
+        shortest[SHORTEST_H], shortest[SHORTEST_TIME] = r[f.H], r[f.START]
+        shortest[SHORTEST_ERROR], shortest[SHORTEST_PLACE] = r[f.ERROR], place

@@ -2,39 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from merganser.analysis.integrators import IntegratorBase
-from merganser.framework import Context, Diagram, System
-from merganser.multibody.cenic.attempt import END, START, try_contact_step
+from merganser.framework import Context, System
+from merganser.framework.core.inside import scalar_of
+from merganser.framework.core.templates import ValueTemplate
+from merganser.multibody.cenic import attempt as a
+from merganser.multibody.cenic.moved_plants import MovedPlant, moved_plants
 from merganser.multibody.cenic.solver_parameters import IcfSolverParameters
-from merganser.multibody.plant import MultibodyPlant
+from merganser.multibody.cenic.step_report import describe_step_sizes
 
-__all__ = ["CenicIntegrator"]
+__all__ = ["CenicIntegrator", "CenicIntegrator_"]
 
 Array = NDArray[Any]
+
+_SOLVED = 1e-3  # of the accuracy: tolerance of the solver
+_LOOSEST = 1e-6  # tolerance, that of discrete plants
 
 
 class CenicIntegrator(IntegratorBase):
     """Advances continuous plants with contact by convex steps, whose sizes follow from the accuracy.
 
-    With S_h(t, x) the step of length h that a discrete plant takes with the Lagged approximation, from each start
+    With S_h(t, x) the step of length h that a discrete plant takes with the Lagged approximation, each step is
 
         x^  = S_h(t, x)                                                            (1)
-        x_1 = S_h/2(t, x),   x+ = S_h/2(t + h/2, x_1)                              (2)
-        e   = max(|q+ - q^|, h |v+ - v^|, |z+ - z^|)                               (3)
+        x_1 = S_h/2(t, x),   x_2 = S_h/2(t + h/2, x_1)                             (2)
+        e   = max(|q_2 - q^|, h |v_2 - v^|, |z_2 - z^|)                            (3)
+        x+  = 2 x_2 - x^                                                           (4)
 
-    x+ is accepted where e is no more than the accuracy. A velocity counts by the way that it makes in the step: so
-    an impact, where velocities jump, asks for no steps without end. z is all continuous state but that of the plants,
-    which explicit Euler steps advance. In fixed-step mode a step is (1) alone.
+    and is accepted where e is no more than the accuracy. (4) is of order 2 where the motion is smooth (Richardson's
+    extrapolation). In (3) a velocity counts by the way that it makes in the step: so impacts, where velocities jump,
+    ask for no steps without end; numbers of quaternions count twice, as angles. z is all continuous state but that of
+    the plants, which Euler steps advance. In fixed-step mode a step is (1) alone.
 
-    A step always has a solution, as its problem is convex; so no step is refused but for its error. Forces from input
-    ports count as they are at the start of each step of (1) and (2); joint damping, PD controllers of actuators,
-    limits, constraints and contact as they are at its end.
+    Steps are convex problems, which always have a solution. Joint damping, PD controllers of actuators, limits,
+    constraints and contact act in them as they are at the end, what comes through input ports as it is at the start.
+
+    After a step, output ports that follow from forces show the last part of (2): contact results, reaction forces and
+    accelerations belong together, as those of a discrete plant do. `DescribeStepSizes` tells what made steps short.
 
     Args:
         system: the system to integrate, a plant or a diagram with continuous plants, at any depth.
@@ -42,16 +51,24 @@ class CenicIntegrator(IntegratorBase):
 
     Raises:
         ValueError: there is no continuous plant in the system.
+        TypeError: it is not a system of floats.
 
-    Sources: V. Kurtz and A. Castro, CENIC: Convex Error-controlled Numerical Integration for Contact (2025), sections
-    V and VI; A. Castro, X. Han, J. Masterjohn, Irrotational Contact Fields (2023), for the steps.
+    Sources: V. Kurtz, A. Castro, CENIC: Convex Error-controlled Numerical Integration for Contact (2025), sections V
+    and VI, for (1) to (3) but for the norm; A. Castro, X. Han, J. Masterjohn, Irrotational Contact Fields (2023), for
+    S; E. Hairer, S. Norsett, G. Wanner, Solving Ordinary Differential Equations I (1993), II.4, for (4).
     """
 
-    default_accuracy = 1e-3
-    attempt = try_contact_step
+    attempt = a.try_contact_step
 
     def __init__(self, system: System, context: Context | None = None) -> None:
         self._parameters = IcfSolverParameters()
+        self._moved: list[MovedPlant] = []
+        self._tolerances: tuple[Any, ...] = ()
+        if isinstance(system, System) and scalar_of(system) is not float:
+            raise TypeError(
+                f"CenicIntegrator: system '{system.GetSystemPathname()}' is one of {scalar_of(system).__name__}; only "
+                "systems of floats can be moved by steps of contact."
+            )
         super().__init__(system, context)
 
     def supports_error_estimation(self) -> bool:
@@ -59,6 +76,22 @@ class CenicIntegrator(IntegratorBase):
 
     def get_error_estimate_order(self) -> int:
         return 2
+
+    def reset_context(self, context: Context) -> None:
+        self.get_system().ValidateContext(context)
+        moved = moved_plants(self.get_system(), context)
+        super().reset_context(context)
+        self._moved, self._tolerances = moved, ()
+
+    def Initialize(self) -> None:
+        super().Initialize()
+        self._set_tolerances()
+
+    def begin_advance(self) -> None:
+        super().begin_advance()
+        self._set_tolerances()
+
+    # ------------------------------------------------------------------ the solver
 
     def get_solver_parameters(self) -> IcfSolverParameters:
         """The numbers of the convex solver."""
@@ -76,55 +109,70 @@ class CenicIntegrator(IntegratorBase):
         parameters.check()
         self._parameters = parameters
 
-    def reset_context(self, context: Context) -> None:
-        super().reset_context(context)
-        self._plants = _continuous_plants(self.get_system(), context)
+    def _set_tolerances(self) -> None:
+        """Ties the tolerance of the solver to the accuracy; fixed steps are solved as those of discrete plants."""
+        parameters, tolerance = self._parameters, _LOOSEST
+        if not self.get_fixed_step_mode():
+            tolerance = max(min(_SOLVED * self.get_accuracy_in_use(), _LOOSEST), parameters.min_tolerance)
+        tolerances = tolerance, parameters.max_iterations
+        if tolerances != self._tolerances:
+            for plant in self._moved:
+                plant.solve_to(*tolerances)
+            self._tolerances = tolerances
+
+    # ------------------------------------------------------------------ steps
 
     def _make_arrays(self, n: int, dtype: Any) -> list[Array]:
-        context = self.get_context()
+        counts, blames, shortest = np.array([len(self._moved)], np.int64), np.zeros(n, np.int64), np.zeros(4)
         weights, rate_weights = np.ones(n), np.zeros(n)
-        first, _ = context.layout.xc_range
-        for plant, own in self._plants:
-            start, _ = own.layout.xc_range
-            num_q, num_v = plant.num_positions(), plant.num_velocities()
-            rates = slice(start - first + num_q, start - first + num_q + num_v)
-            weights[rates], rate_weights[rates] = 0.0, 1.0
-        for q in context.layout.root.unit_quaternions:
+        start, whole, middle, end = (np.zeros(n) for _ in range(4))
+        for q in self.get_context().layout.root.unit_quaternions:
             weights[q : q + 4] = 2.0
-        states = [np.zeros(n) for _ in range(4)]
-        motions = [plant._dynamics.motion_in(own) for plant, own in self._plants]
-        self._lengths = [motion.lengths for motion in motions]
-        for motion, (_, own) in zip(motions, self._plants):
-            start, end = own.layout.xc_range
-            motion.end = states[END - START][start - first : end - first]
-        return [np.array([len(self._plants)], np.int64), weights, rate_weights, *states, *self._lengths]
+        for plant in self._moved:
+            weights[plant.velocities], rate_weights[plant.velocities] = 0.0, 1.0
+            plant.motion.end = end[plant.state]
+        self._blames, self._shortest = blames, shortest
+        lengths = [plant.motion.lengths for plant in self._moved]
+        return [counts, weights, rate_weights, start, whole, middle, end, blames, shortest, *lengths]
 
     def _attempt_step(self) -> int:
         """Tries a step in Python."""
         try:
             return super()._attempt_step()
-        finally:  # an exception or an interrupt ends it
-            for length in self._lengths:
-                length[0] = 0.0
+        finally:  # an exception or an interrupt may have ended it
+            for plant in self._moved:
+                plant.motion.lengths[0] = 0.0
+
+    # ------------------------------------------------------------------ reports
+
+    def ResetStatistics(self) -> None:
+        super().ResetStatistics()
+        for plant in self._moved:
+            plant.motion.counts[:] = 0
+        if self.is_initialized():
+            self._blames[:], self._shortest[:] = 0, 0.0
+
+    def _summary(self) -> list[tuple[str, float]]:
+        counts = sum((plant.motion.counts for plant in self._moved), np.zeros(2, np.int64)).tolist()
+        return [
+            ("cenic_total_solver_iterations", counts[0]),
+            ("cenic_total_hessian_factorizations", counts[0]),
+            ("cenic_total_ls_iterations", counts[1]),
+        ]
+
+    def DescribeStepSizes(self) -> str:
+        """What made steps short, in words: how many were refused for which coordinates, and the shortest of these.
+
+        Raises:
+            RuntimeError: before Initialize().
+        """
+        if not self.is_initialized():
+            raise RuntimeError("CenicIntegrator.DescribeStepSizes() is called before Initialize().")
+        return describe_step_sizes(self._moved, self._blames, self._shortest, self.get_num_steps_taken())
 
 
-def _continuous_plants(system: System, context: Context) -> list[tuple[MultibodyPlant, Context]]:
-    plants = [
-        (leaf, leaf.GetMyContextFromRoot(context))
-        for leaf in _leaves(system)
-        if isinstance(leaf, MultibodyPlant) and not leaf.is_discrete()
-    ]
-    if not plants:
-        raise ValueError(
-            f"CenicIntegrator: system '{system.GetSystemPathname()}' has no continuous MultibodyPlant, so there is "
-            "nothing that it could hold in contact. Give the plant the time step 0, or take another integrator."
-        )
-    return plants
+def _scalar_of(integrator: CenicIntegrator) -> type[Any]:
+    return scalar_of(integrator.get_system())
 
 
-def _leaves(system: System) -> Iterator[System]:
-    if isinstance(system, Diagram):
-        for part in system.GetSystems():
-            yield from _leaves(part)
-    else:
-        yield system
+CenicIntegrator_ = ValueTemplate(CenicIntegrator, _scalar_of, lambda integrator, T: integrator, lambda: (float,))

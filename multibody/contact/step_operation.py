@@ -32,8 +32,8 @@ __all__ = [
     "CONTACT_FORCES",
     "COUNT",
     "DERIVATIVES",
-    "MOTION",
     "HAS_FORCES",
+    "MOTION",
     "STEP",
     "WHICH",
     "ContactForcesRecord",
@@ -41,6 +41,7 @@ __all__ = [
     "MotionRecord",
     "Sample",
     "StepRecord",
+    "count_iterations",
 ]
 
 # What Sample.counts holds.
@@ -100,11 +101,13 @@ class MotionRecord(NamedTuple):
 
     Attributes:
         lengths: h, 0 for derivatives, and that of the last step [s], shape [2].
+        counts: iterations of the solver and of its line searches, shape [2].
         derivatives: for these.
         steps: for these, whose own length does not count; x_next of their one results are the derivatives.
     """
 
     lengths: Floats
+    counts: Integers
     derivatives: DerivativesRecord
     steps: StepRecord
 
@@ -162,6 +165,13 @@ def _take_sample(step: Any, x_next: Any) -> None:
 
 
 @device
+def count_iterations(statistics: Any, counts: Any) -> None:
+    """Adds the iterations of a solution to those of others."""
+    counts[0] += statistics["total_iterations"]
+    counts[1] += statistics["line_search_iterations"]
+
+
+@device
 def _give_up(result: Any, integers: Any) -> None:
     for k in range(result.shape[0]):
         result[k] = math.nan
@@ -190,6 +200,8 @@ def plant_motion(values: Any, numbers: Any, integers: Any) -> None:
         status = take_step(steps.model, steps.state, h, steps.inputs, steps.work, out)
         if status == 0:
             given.lengths[1], steps.sample.counts[WHICH] = h, 1
+            if out.found[SOLVED]:
+                count_iterations(out.statistics, given.counts)
             _take_sample(steps, result)
             x = steps.state.x
             for k in range(result.shape[0]):

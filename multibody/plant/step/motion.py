@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.multibody.contact.step_operation import WHICH, Sample
-from merganser.multibody.contact.step_records import StepResults
+from merganser.multibody.contact.step_operation import WHICH, Sample, count_iterations
+from merganser.multibody.contact.step_records import SOLVED, StepResults
 from merganser.multibody.plant.step.contact_arrays import ContactSample, contacts_and_forces
 from merganser.multibody.plant.step.drives import Controllers
 from merganser.multibody.plant.step.step_buffers import StepBuffers
@@ -47,6 +47,7 @@ class Motion:
 
     Attributes:
         lengths: h, 0 for derivatives, and that of the last step [s], shape [2].
+        counts: iterations of the solver and of its line searches, shape [2].
         numbers: what the last step started from and found; its count tells whether the native plan has made it.
         buffers: arrays of steps in Python.
         end: where the integrator has brought the plant, shape [num_q + num_v]; begins with NaN if nowhere.
@@ -54,17 +55,28 @@ class Motion:
 
     def __init__(self, dynamics: PlantDynamics, context: Context, w: Workspace) -> None:
         self._given, self._w = (dynamics, context, w), w
-        self.lengths = np.zeros(2)
-        u = np.zeros(len(dynamics.inputs.driven_velocities))
-        self.numbers = Sample(np.zeros(3, np.int64), np.zeros_like(w.x), np.zeros_like(w.x), u, np.zeros_like(w.zeros_F))
+        self.lengths, self.counts = np.zeros(2), np.zeros(2, np.int64)
+        x, x_next, u = np.zeros_like(w.x), np.zeros_like(w.x), np.zeros(len(dynamics.inputs.driven_velocities))
+        self.numbers = Sample(np.zeros(3, np.int64), x, x_next, u, np.zeros_like(w.zeros_F))
         self.buffers = StepBuffers(*self._given, time_step=_SOME_LENGTH)
         self.end: Array = np.full_like(w.x, np.nan)
         self._native: StepBuffers | None = None
+        self._settings: Any = None
+
+    def solve_by(self, settings: Any) -> None:
+        """Has steps solve contact problems with other settings than those of the plant; None for these."""
+        for buffers in self._all_buffers():
+            buffers.solve_by(settings)
+        self._settings = settings
+
+    def _all_buffers(self) -> list[StepBuffers]:
+        return [self.buffers] if self._native is None else [self.buffers, self._native]
 
     def native_buffers(self, controllers: Controllers) -> StepBuffers:
         """Arrays of steps in the native plan, as model and Context are now."""
         if self._native is None:
             self._native = StepBuffers(*self._given, is_native=True, time_step=_SOME_LENGTH)
+            self._native.solve_by(self._settings)
         if self._native.lacks_capacity():
             self._native.grow()
         if not self._native.is_current(controllers):
@@ -84,6 +96,8 @@ class Motion:
         numbers.counts[WHICH], self.lengths[1] = 0, self.lengths[0]
         numbers.x[:], numbers.x_next[:], numbers.u[:] = w.x, out.x_next, self.buffers.actuation()
         numbers.F_applied[:] = F_applied
+        if out.found[SOLVED]:
+            count_iterations(out.statistics, self.counts)
 
     def is_at_end(self) -> bool:
         """Whether the plant is where an integrator has brought it by the last step."""

@@ -395,7 +395,7 @@ class NativeDynamics:
         results = (step.results[0]._replace(x_next=derivatives.results.x_next),)
         state, inputs = derivatives.state, derivatives.inputs
         steps = StepRecord(self._model(step, True), state, 0.0, inputs, step.work, results, motion.numbers)
-        return MotionRecord(motion.lengths, derivatives, steps)
+        return MotionRecord(motion.lengths, motion.counts, derivatives, steps)
 
     def _model(self, step: StepBuffers, is_complete: bool = False) -> Model:
         views, model = self._dynamics.views, self._compiled_model(step, is_complete)
