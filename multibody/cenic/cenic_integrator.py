@@ -22,6 +22,7 @@ Array = NDArray[Any]
 
 _SOLVED = 1e-3  # of the accuracy: tolerance of the solver
 _LOOSEST = 1e-6  # tolerance, that of discrete plants
+_RELAXATION = 1e-3  # of the errors of rigid constraints, with error control [s]
 
 
 class CenicIntegrator(IntegratorBase):
@@ -110,11 +111,15 @@ class CenicIntegrator(IntegratorBase):
         self._parameters = parameters
 
     def _set_tolerances(self) -> None:
-        """Ties the tolerance of the solver to the accuracy; fixed steps are solved as those of discrete plants."""
-        parameters, tolerance = self._parameters, _LOOSEST
+        """Ties the tolerance of the solver to the accuracy; fixed steps are solved as those of discrete plants.
+
+        What is left of a step of that length by an event, however short, has relaxation times as the others.
+        """
+        parameters, tolerance, relaxation = self._parameters, _LOOSEST, 2.0 * self.get_maximum_step_size()
         if not self.get_fixed_step_mode():
             tolerance = max(min(_SOLVED * self.get_accuracy_in_use(), _LOOSEST), parameters.min_tolerance)
-        tolerances = tolerance, parameters.max_iterations
+            relaxation = _RELAXATION
+        tolerances = tolerance, parameters.max_iterations, relaxation
         if tolerances != self._tolerances:
             for plant in self._moved:
                 plant.solve_to(*tolerances)
