@@ -135,7 +135,7 @@ def test_a_ball_that_bounces_on_a_spring_returns_to_its_height() -> None:
 
 
 def test_errors_follow_the_accuracy_where_bodies_hit_and_roll() -> None:
-    simulator, plant = simulator_of(tumbling, 1e-8)
+    simulator, plant = simulator_of(tumbling, 1e-7)
     simulator.AdvanceTo(0.3)
     exact, errors = state_of(simulator, plant)[:14], []
     for accuracy in (1e-3, 1e-4, 1e-5, 1e-6):
@@ -143,7 +143,7 @@ def test_errors_follow_the_accuracy_where_bodies_hit_and_roll() -> None:
         simulator.AdvanceTo(0.3)
         errors.append(np.abs(state_of(simulator, plant)[:14] - exact).max())
     assert errors[0] < 0.1 and errors[-1] < 1e-3
-    assert max(errors[2:]) < 0.1 * min(errors[:2])
+    assert errors[-1] < 0.01 * errors[0]
 
 
 def test_bodies_at_rest_stay_and_steps_grow() -> None:
@@ -287,7 +287,7 @@ def test_states_outside_count_in_the_error() -> None:
 
 
 def test_an_exception_in_a_step_changes_nothing_and_what_follows_is_as_without_it() -> None:
-    undisturbed, plant, _ = _cart(Spring(40.0, 1.0))
+    undisturbed, its_plant, _ = _cart(Spring(40.0, 1.0))
     with_accuracy(undisturbed, 1e-4).AdvanceTo(1.0)
     spring = Spring(40.0, 1.0, last=0.5)
     simulator, plant, _ = _cart(spring)
@@ -302,7 +302,7 @@ def test_an_exception_in_a_step_changes_nothing_and_what_follows_is_as_without_i
     np.testing.assert_array_equal(state_of(simulator, plant), before)
     spring.last = math.inf
     simulator.AdvanceTo(1.0)
-    np.testing.assert_array_equal(state_of(simulator, plant), state_of(undisturbed, plant))
+    np.testing.assert_array_equal(state_of(simulator, plant), state_of(undisturbed, its_plant))
 
 
 def test_two_plants_deep_in_a_diagram_both_move() -> None:
