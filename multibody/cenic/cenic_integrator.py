@@ -116,10 +116,11 @@ class CenicIntegrator(IntegratorBase):
         What is left of a step of that length by an event, however short, has relaxation times as the others.
         """
         parameters, tolerance, relaxation = self._parameters, _LOOSEST, 2.0 * self.get_maximum_step_size()
-        if not self.get_fixed_step_mode():
+        has_control = not self.get_fixed_step_mode()
+        if has_control:
             tolerance = max(min(_SOLVED * self.get_accuracy_in_use(), _LOOSEST), parameters.min_tolerance)
             relaxation = _RELAXATION
-        tolerances = tolerance, parameters.max_iterations, relaxation
+        tolerances = tolerance, parameters.max_iterations, relaxation, has_control
         if tolerances != self._tolerances:
             for plant in self._moved:
                 plant.solve_to(*tolerances)

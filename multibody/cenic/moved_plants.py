@@ -32,21 +32,21 @@ class MovedPlant:
         rates = start + plant.num_positions()
         self.velocities = slice(rates, rates + plant.num_velocities())
 
-    def solve_to(self, tolerance: float, max_iterations: int, relaxation: float) -> None:
+    def solve_to(self, tolerance: float, max_iterations: int, relaxation: float, looks_ahead: bool) -> None:
         """Has contact problems solved to this tolerance of the momentum, relative.
 
         Args:
             tolerance: as given.
             max_iterations: of Newton's method.
             relaxation: time in which errors of rigid constraints decay at the fastest [s].
+            looks_ahead: whether steps see what the fastest body may meet within them.
         """
         v_s = self.plant._settings.choices.stiction_tolerance
-        self.motion.solve_by(
-            make_settings(
-                stiction_tolerance=v_s, relative_tolerance=tolerance, max_iterations=max_iterations,
-                shortest_relaxation=relaxation,
-            )
+        settings = make_settings(
+            stiction_tolerance=v_s, relative_tolerance=tolerance, max_iterations=max_iterations,
+            shortest_relaxation=relaxation,
         )  # fmt: skip
+        self.motion.solve_by(settings, looks_ahead)
 
     def name_of(self, place: int) -> str:
         """What the number at this place of its state is, in words."""

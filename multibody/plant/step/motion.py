@@ -61,13 +61,13 @@ class Motion:
         self.buffers = StepBuffers(*self._given, time_step=_SOME_LENGTH)
         self.end: Array = np.full_like(w.x, np.nan)
         self._native: StepBuffers | None = None
-        self._settings: Any = None
+        self._settings: tuple[Any, bool] = None, False
 
-    def solve_by(self, settings: Any) -> None:
-        """Has steps solve contact problems with other settings than those of the plant; None for these."""
+    def solve_by(self, settings: Any, looks_ahead: bool) -> None:
+        """Has steps solve contact problems with other settings than those of the plant, see StepBuffers."""
         for buffers in self._all_buffers():
-            buffers.solve_by(settings)
-        self._settings = settings
+            buffers.solve_by(settings, looks_ahead)
+        self._settings = settings, looks_ahead
 
     def _all_buffers(self) -> list[StepBuffers]:
         return [self.buffers] if self._native is None else [self.buffers, self._native]
@@ -76,7 +76,7 @@ class Motion:
         """Arrays of steps in the native plan, as model and Context are now."""
         if self._native is None:
             self._native = StepBuffers(*self._given, is_native=True, time_step=_SOME_LENGTH)
-            self._native.solve_by(self._settings)
+            self._native.solve_by(*self._settings)
         if self._native.lacks_capacity():
             self._native.grow()
         if not self._native.is_current(controllers):

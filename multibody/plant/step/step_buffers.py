@@ -153,6 +153,7 @@ class StepBuffers:
         self._boxes, self._grid = np.zeros((0, 6)), np.zeros(0, np.int64)
         self._proximity_work, self._clipping = np.zeros(1, work_dtype), make_buffers()
         self._fallback: Any = None  # settings in place of those of the plant
+        self._looks_ahead = False
         own = [np.zeros_like(a) for a in (w.velocity, w.scratch)] if is_native else [w.velocity, w.scratch]
         self._velocity, self._scratch = own
         self._F_contact, self._F_total = np.zeros_like(w.zeros_F), np.zeros_like(w.zeros_F)
@@ -421,6 +422,7 @@ class StepBuffers:
             settings=self._settings_in_use(),
             near_rigid_threshold=float(choices.near_rigid_threshold),
             constraint_rows=self._constraint_rows.rows,
+            looks_ahead=int(self._looks_ahead),
             drives=drives,
             matrix=self._matrix,
             is_locked=self._is_locked,
@@ -449,9 +451,14 @@ class StepBuffers:
     def _settings_in_use(self) -> Any:
         return self._settings_of.of_solver() if self._fallback is None else self._fallback
 
-    def solve_by(self, settings: Any) -> None:
-        """Has the next steps solve contact problems with other settings than those of the plant; None ends that."""
-        self._fallback, self._controllers = settings, None
+    def solve_by(self, settings: Any, looks_ahead: bool = False) -> None:
+        """Has the next steps solve contact problems with other settings than those of the plant; None ends that.
+
+        Args:
+            settings: record of settings_dtype.
+            looks_ahead: whether steps see what the fastest body may meet within them.
+        """
+        self._fallback, self._looks_ahead, self._controllers = settings, looks_ahead, None
 
     # ------------------------------------------------------------------ kernels
 

@@ -388,11 +388,11 @@ def test_solver_parameters_are_checked() -> None:
 
 def test_systems_without_a_continuous_plant_are_refused() -> None:
     system = Integrator(1)
-    with pytest.raises(ValueError, match="system '::.*' has no continuous MultibodyPlant to move"):
+    with pytest.raises(ValueError, match=r"system '::.*' has no continuous MultibodyPlant to move"):
         CenicIntegrator(system, system.CreateDefaultContext())
     plant = MultibodyPlant(1e-3)
     plant.Finalize()
-    with pytest.raises(ValueError, match="is discrete. Give a plant the time step 0"):
+    with pytest.raises(ValueError, match=r"is discrete\. Give a plant the time step 0"):
         CenicIntegrator(plant, plant.CreateDefaultContext())
 
 
