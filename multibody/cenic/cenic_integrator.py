@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.analysis.integrators import IntegratorBase
+from merganser.analysis.integrators.step_fields import MOST_ARRAYS
 from merganser.framework import Context, System
 from merganser.framework.core.inside import scalar_of
 from merganser.framework.core.templates import ValueTemplate
@@ -83,6 +84,8 @@ class CenicIntegrator(IntegratorBase):
         moved = moved_plants(self.get_system(), context)
         super().reset_context(context)
         self._moved, self._tolerances = moved, ()
+        if a.LENGTHS + len(moved) > MOST_ARRAYS:
+            self.most_compiled = 0.0  # type: ignore[misc]  # compiled attempts know no more arrays
 
     def Initialize(self) -> None:
         super().Initialize()
