@@ -52,6 +52,12 @@ class DynamicsSample(NamedTuple):
         """What is kept in the state of a discrete plant, whose time step is known."""
         return tuple(self[:-1])
 
+    @staticmethod
+    def restored(record: tuple[Any, ...], time_step: float) -> DynamicsSample:
+        """What was kept, of a plant of this time step [s]."""
+        x, result, net_actuation, F_applied, parameters, gravity, contacts = record
+        return DynamicsSample(x, result, net_actuation, F_applied, parameters, gravity, contacts, time_step)
+
 
 class BodyDynamics(NamedTuple):
     """How the bodies move, and what their inboard joints exert on them, by mobod; all in W, about Bo.
@@ -219,7 +225,7 @@ class Sampling:
             record = context.get_abstract_state(self.state_index).get_value()
             if self._views.workspace(context).is_float:  # but the sample may be one of a Context of other scalars
                 record = float_sample(record)
-            output.set_value(None if record is None else DynamicsSample(*record, self._model.time_step))
+            output.set_value(None if record is None else DynamicsSample.restored(record, self._model.time_step))
             return
         sample = self._sample_of_motion(context)
         if sample is not None:
