@@ -96,9 +96,13 @@ _TRAJECTORIES = (
     "MultipleShooting",
 )  # fmt: skip
 _PLANNING = (
-    "CalcGridPointsOptions", "DofMask", "GetContinuousRevoluteJointIndices", "JointLimits",
-    "KinematicTrajectoryOptimization", "RobotDiagram", "RobotDiagramBuilder", "RobotDiagramBuilder_", "RobotDiagram_",
-    "Toppra", "ToppraDiscretization",
+    "BodyShapeDescription", "CalcGridPointsOptions", "CollisionChecker", "CollisionCheckerContext",
+    "CollisionCheckerParams", "DistanceAndInterpolationProvider", "DofMask", "EdgeMeasure",
+    "GetContinuousRevoluteJointIndices", "JointLimits", "KinematicTrajectoryOptimization",
+    "LinearDistanceAndInterpolationProvider", "MakeBodyShapeDescription", "PathResult", "PlanRrtConnect",
+    "RobotClearance", "RobotCollisionType", "RobotDiagram", "RobotDiagramBuilder", "RobotDiagramBuilder_",
+    "RobotDiagram_", "SceneGraphCollisionChecker", "ShortcutPath", "Toppra", "ToppraDiscretization",
+    "UnimplementedCollisionChecker", "VisibilityGraph",
 )  # fmt: skip
 _CENIC = ("CenicIntegrator", "CenicIntegrator_", "IcfSolverParameters")
 _SETS = (
