@@ -38,6 +38,7 @@ class BodyPairs:
         n = len(bodies)
         self.filtered: Array = np.zeros((n, n), np.int32)
         self.padding: Array = np.zeros((n, n))
+        self._largest: float | None = None
         outside = np.logical_or.outer(self.is_robot, self.is_robot)
         self.filtered[~outside] = _NEVER
         np.fill_diagonal(self.filtered, _NEVER)
@@ -114,6 +115,7 @@ class BodyPairs:
         """
         self._require_pair(a, b, "SetPaddingBetween")
         self.padding[a, b] = self.padding[b, a] = _finite(padding, "SetPaddingBetween()")
+        self._largest = None
 
     def set_paddings(self, is_self: bool, padding: float, caller: str, body: int | None = None) -> None:
         """Sets the padding of all pairs of two bodies of the robot, or of one with the environment."""
@@ -126,7 +128,7 @@ class BodyPairs:
             of_body = np.zeros_like(chosen)
             of_body[body], of_body[:, body] = True, True
             chosen &= of_body
-        self.padding[chosen] = value
+        self.padding[chosen], self._largest = value, None
 
     def set_padding_matrix(self, matrix: ArrayLike) -> None:
         """Takes another padding matrix.
@@ -140,12 +142,14 @@ class BodyPairs:
             raise ValueError(f"{caller}: all paddings must be finite.")
         if given[self.filtered == _NEVER].any():
             raise ValueError(f"{caller}: the matrix must be 0 on the diagonal and between bodies of the environment.")
-        self.padding[:] = given
+        self.padding[:], self._largest = given, None
 
     def largest_padding(self) -> float:
         """The largest of all pairs that may be looked at [m]."""
-        counted = self.padding[self.filtered != _NEVER]
-        return float(counted.max(initial=-np.inf)) if counted.size else 0.0
+        if self._largest is None:
+            counted = self.padding[self.filtered != _NEVER]
+            self._largest = float(counted.max()) if counted.size else 0.0
+        return self._largest
 
     def uniform_padding(self, is_self: bool) -> float | None:
         """The one padding of two bodies of the robot, or of one with the environment; None if there are several."""

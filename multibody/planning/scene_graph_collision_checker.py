@@ -114,15 +114,14 @@ class SceneGraphCollisionChecker(CollisionChecker):
     # ------------------------------------------------------------------ queries
 
     def _near(self, context: CollisionCheckerContext, distance: float) -> tuple[Array, Array, Array]:
-        """Results of pairs up to a distance apart, less their paddings, and their bodies A and B.
-
-        Those of pairs that count, but for the environment with itself, which the filters of the Context leave in.
-        """
+        """Results of pairs up to a distance apart, less their paddings, and their bodies A and B."""
         query = context.GetQueryObject()
         queries = query.proximity_queries()
         X_WG, most = queries.layout.world_poses(query.world_poses()), distance + self._pairs.largest_padding()
         engine = queries.engine
         found = engine.signed_distances(X_WG, engine.find_candidates(X_WG, max(most, 0.0)), most)
+        if not len(found):  # as most of the time
+            return found, found["row_a"], found["row_b"]
         A, B = self._body_of_row[found["row_a"]], self._body_of_row[found["row_b"]]
         counts = (A >= 0) & (B >= 0) & (self._pairs.filtered[A, B] == 0)
         counts &= found["distance"] - self._pairs.padding[A, B] <= distance
