@@ -1,0 +1,195 @@
+"""Constraints of multibody.optimization against pydrake's: values, derivatives and equilibria."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pydrake", reason="compares with pydrake, extra `reference`")
+
+import pydrake.all as drake
+import pydrake.multibody.optimization as drake_optimization
+from plants import MODELS
+
+import merganser.all as merganser
+import merganser.multibody.optimization as merganser_optimization
+
+pytestmark = pytest.mark.reference
+
+_BOX = """
+<robot name='{name}'><link name='base'><inertial><mass value='2'/>
+<inertia ixx='0.02' iyy='0.03' izz='0.04' ixy='0.001' ixz='0' iyz='0'/></inertial>
+<collision name='shape'><geometry>{shape}</geometry>
+<drake:proximity_properties><drake:mu_static value='{mu}'/><drake:mu_dynamic value='0.3'/></drake:proximity_properties>
+</collision></link></robot>
+"""
+_MODULES = [(drake, drake_optimization), (merganser, merganser_optimization)]
+
+
+def _robots(add: Any) -> list[SimpleNamespace]:
+    """The same robot, of AutoDiffXd, in pydrake and here."""
+    return [_robot(all, optimization, add) for all, optimization in _MODULES]
+
+
+def _robot(all: Any, optimization: Any, add: Any) -> SimpleNamespace:
+    builder = all.DiagramBuilder()
+    plant, _ = all.AddMultibodyPlantSceneGraph(builder, 0.0)
+    add(all, plant)
+    plant.Finalize()
+    floats = builder.Build()
+    diagram = floats.ToAutoDiffXd()
+    context = diagram.CreateDefaultContext()
+    copy = diagram.GetSubsystemByName(plant.get_name())
+    return SimpleNamespace(
+        all=all, optimization=optimization, floats=floats, diagram=diagram, root=context, plant=copy,
+        context=copy.GetMyMutableContextFromRoot(context),
+    )  # fmt: skip
+
+
+def _arm_with_a_load(all: Any, plant: Any) -> None:
+    file = MODELS / "iiwa_description/urdf/iiwa14_spheres_collision.urdf"
+    if not file.is_file():
+        pytest.skip(f"model file {file} is missing; set MERGANSER_MODELS to the folder of the robots")
+    parser = all.Parser(plant)
+    if parser.package_map().Contains("drake_models"):
+        parser.package_map().Remove("drake_models")
+    parser.package_map().Add("drake_models", str(MODELS))
+    parser.AddModels(str(file))
+    plant.WeldFrames(plant.world_frame(), plant.GetFrameByName("base", plant.GetModelInstanceByName("iiwa14")))
+    parser.AddModelsFromString(_BOX.format(name="load", shape="<box size='0.1 0.2 0.3'/>", mu=0.5), "urdf")
+
+
+def _state(plant: Any, seed: int) -> np.ndarray:
+    """A random state of the arm and the load."""
+    x = np.random.default_rng(seed).uniform(-1.0, 1.0, plant.num_multibody_states())
+    quaternion = x[plant.GetBodyByName("base", plant.GetModelInstanceByName("load")).floating_positions_start() :][:4]
+    quaternion /= np.linalg.norm(quaternion)
+    return x
+
+
+def _compare(ours: Any, theirs: Any, x: np.ndarray, tolerance: float = 1e-9) -> None:
+    np.testing.assert_allclose(ours.Eval(x), theirs.Eval(x), rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(
+        merganser.ExtractGradient(ours.Eval(merganser.InitializeAutoDiff(x).ravel())),
+        drake.ExtractGradient(theirs.Eval(drake.InitializeAutoDiff(x).ravel())),
+        rtol=tolerance,
+        atol=tolerance,
+    )
+
+
+def _compare_bounds(ours: Any, theirs: Any) -> None:
+    np.testing.assert_allclose(ours.lower_bound(), theirs.lower_bound(), atol=1e-15)
+    np.testing.assert_allclose(ours.upper_bound(), theirs.upper_bound(), atol=1e-15)
+    assert ours.num_vars() == theirs.num_vars()
+
+
+@pytest.fixture(scope="module")
+def arms() -> list[SimpleNamespace]:
+    return _robots(_arm_with_a_load)
+
+
+@pytest.mark.parametrize("angular_only", [False, True])
+@pytest.mark.parametrize("model", [None, "iiwa14", "load"])
+def test_centroidal_momentum(arms: list[SimpleNamespace], angular_only: bool, model: str | None) -> None:
+    theirs, ours = (
+        r.optimization.CentroidalMomentumConstraint(
+            r.plant, model and [r.plant.GetModelInstanceByName(model)], r.context, angular_only
+        )
+        for r in arms
+    )
+    _compare_bounds(ours, theirs)
+    for seed in range(3):
+        momentum = np.random.default_rng(seed).normal(size=3 if angular_only else 6)
+        _compare(ours, theirs, np.concatenate((_state(arms[1].plant, seed), momentum)))
+
+
+@pytest.mark.parametrize("has_bounds", [False, True])
+def test_spatial_velocity(arms: list[SimpleNamespace], has_bounds: bool) -> None:
+    constraints = []
+    for r in arms:
+        bounds = None
+        if has_bounds:
+            bounds = r.optimization.SpatialVelocityConstraint.AngularVelocityBounds()
+            bounds.magnitude_lower, bounds.magnitude_upper, bounds.theta_bound = 0.5, 2.0, 0.3
+            bounds.reference_direction = np.array([1.0, 2.0, -2.0])
+        frame_A = r.plant.GetFrameByName("iiwa_link_3")
+        frame_B = r.plant.GetFrameByName("base", r.plant.GetModelInstanceByName("load"))
+        constraints.append(
+            r.optimization.SpatialVelocityConstraint(
+                r.plant, frame_A, [-1.0, -2.0, -3.0], [1.0, 2.0, 3.0], frame_B, [0.1, 0.2, 0.3], r.context, bounds
+            )
+        )
+    theirs, ours = constraints
+    _compare_bounds(ours, theirs)
+    for seed in range(3):
+        _compare(ours, theirs, _state(arms[1].plant, seed))
+
+
+def test_spatial_velocity_of_a_frame_at_rest(arms: list[SimpleNamespace]) -> None:
+    constraints = []
+    for r in arms:
+        bounds = r.optimization.SpatialVelocityConstraint.AngularVelocityBounds()
+        hand = r.plant.GetFrameByName("iiwa_link_7")
+        one = np.ones(3)
+        constraints.append(
+            r.optimization.SpatialVelocityConstraint(
+                r.plant, r.plant.world_frame(), -one, one, hand, np.zeros(3), r.context, bounds
+            )
+        )
+    x = _state(arms[1].plant, 0)
+    x[arms[1].plant.num_positions() :] = 0.0
+    _compare(constraints[1], constraints[0], x)
+
+
+@pytest.mark.parametrize("allow_negation", [False, True])
+def test_quaternion_integration(allow_negation: bool) -> None:
+    theirs, ours = (o.QuaternionEulerIntegrationConstraint(allow_negation) for _, o in _MODULES)
+    assert ours.allow_quaternion_negation() == theirs.allow_quaternion_negation()
+    _compare_bounds(ours, theirs)
+    rng = np.random.default_rng(0)
+    for scale in (1.0, 10.0, 1e-2, 1e-4):
+        z1, z2 = (z / np.linalg.norm(z) for z in rng.normal(size=(2, 4)))
+        x = ours.ComposeVariable(z1, z2, scale * rng.normal(size=3), 0.3)
+        np.testing.assert_array_equal(x, theirs.ComposeVariable(z1, z2, x[8:11], 0.3))
+        _compare(ours, theirs, x)
+
+
+def _two_balls(all: Any, plant: Any) -> None:
+    for name, radius in (("small", 0.1), ("big", 0.3)):
+        model = _BOX.format(name=name, shape=f"<sphere radius='{radius}'/>", mu=0.5 + radius)
+        all.Parser(plant).AddModelsFromString(model, "urdf")
+    ground = all.RigidTransform([0.0, 0.0, -1.0])
+    friction = all.CoulombFriction(0.8, 0.7)
+    plant.RegisterCollisionGeometry(plant.world_body(), ground, all.Box(10.0, 10.0, 2.0), "ground", friction)
+
+
+def _x_of_balls(size: int, seed: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=size)
+    for start in (0, 7):
+        x[start : start + 4] /= np.linalg.norm(x[start : start + 4])
+        x[start + 6] = rng.uniform(0.5, 1.0)
+    x[11:13] += 2.0
+    return x
+
+
+def test_every_constraint_of_an_equilibrium() -> None:
+    theirs, ours = (r.optimization.StaticEquilibriumProblem(r.plant, r.context, set()) for r in _robots(_two_balls))
+    assert ours.prog().num_vars() == theirs.prog().num_vars()
+    for seed in range(3):
+        x = _x_of_balls(ours.prog().num_vars(), seed)
+        mine, yours = (_constraints_by_size(p.prog()) for p in (ours, theirs))
+        assert [len(group) for group in mine] == [len(group) for group in yours] == [1, 3]
+        for group, other in zip(mine, yours):
+            for one, two in zip(group, other):
+                _compare_bounds(one, two)
+                _compare(one, two, x[: one.num_vars()])
+
+
+def _constraints_by_size(prog: Any) -> tuple[list[Any], list[Any]]:
+    evaluators = [binding.evaluator() for binding in prog.generic_constraints()]
+    balance = [each for each in evaluators if each.num_constraints() == 12]
+    return balance, [each for each in evaluators if each.num_constraints() == 4]
