@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import Context
+from merganser.framework.autodiff import AutoDiffXd
 from merganser.framework.optimization.closed_form import ClosedFormEvaluator
 from merganser.geometry import GeometryId, QueryObject
 from merganser.multibody.math import SpatialForce
@@ -74,6 +75,7 @@ class PairOfGeometries:
         self.ids = id_A, id_B
         query = query_of(plant, context)
         self.body_A, self.body_B = self._body(query, id_A), self._body(query, id_B)
+        self._known: tuple[list[AutoDiffXd], Witnesses] | None = None
 
     def _body(self, query: QueryObject, id: GeometryId) -> RigidBody:
         body = self._plant.GetBodyFromFrameId(query.inspector().GetFrameId(id))
@@ -85,7 +87,13 @@ class PairOfGeometries:
         return body
 
     def calc_witnesses(self) -> Witnesses:
-        """Where the two are nearest at the positions in the Context."""
+        """Where the two are nearest at the positions in the Context; known for the last ones, as two constraints ask."""
+        q = list(self._plant.GetPositions(self._context))
+        if self._known is None or not all(one is other for one, other in zip(q, self._known[0])):
+            self._known = q, self._find_witnesses()
+        return self._known[1]
+
+    def _find_witnesses(self) -> Witnesses:
         query = query_of(self._plant, self._context)
         pair, inspector = query.ComputeSignedDistancePairClosestPoints(*self.ids), query.inspector()
         id_A, _ = self.ids
