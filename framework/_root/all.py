@@ -93,7 +93,7 @@ _POSTURES = (
 )  # fmt: skip
 _TRAJECTORIES = (
     "AddDirectCollocationConstraint", "DirectCollocation", "DirectCollocationConstraint", "DirectTranscription",
-    "MultipleShooting",
+    "MultipleShooting", "ZmpPlanner",
 )  # fmt: skip
 _PLANNING = (
     "CalcGridPointsOptions", "DofMask", "GetContinuousRevoluteJointIndices", "JointLimits",

@@ -193,3 +193,41 @@ def _constraints_by_size(prog: Any) -> tuple[list[Any], list[Any]]:
     evaluators = [binding.evaluator() for binding in prog.generic_constraints()]
     balance = [each for each in evaluators if each.num_constraints() == 12]
     return balance, [each for each in evaluators if each.num_constraints() == 4]
+
+
+# ---------------------------------------------------------------------------------------------------- ZmpPlanner
+
+
+@pytest.mark.parametrize("kind", ["zero_order", "first_order", "cubic"])
+def test_zmp_planner(kind: str) -> None:
+    rng = np.random.default_rng(0)
+    times = np.concatenate(([0.5], 0.5 + np.cumsum(rng.uniform(0.2, 1.0, 6))))
+    samples, x0 = rng.normal(size=(2, 7)), rng.normal(size=4)
+    Qy, R = np.array([[2.0, 0.3], [0.3, 1.0]]), np.array([[0.2, 0.01], [0.01, 0.1]])
+    planners = []
+    for all, _ in _MODULES:
+        make = {
+            "zero_order": all.PiecewisePolynomial.ZeroOrderHold,
+            "first_order": all.PiecewisePolynomial.FirstOrderHold,
+            "cubic": all.PiecewisePolynomial.CubicWithContinuousSecondDerivatives,
+        }[kind]
+        planner = all.ZmpPlanner()
+        assert not planner.has_planned()
+        planner.Plan(make(times, samples), x0, 0.9, 9.7, Qy, R)
+        assert planner.has_planned()
+        planners.append(planner)
+    theirs, ours = planners
+    for name in ("A", "B", "C", "D", "Qy", "R", "Vxx", "final_desired_zmp"):
+        mine, other = (np.asarray(getattr(p, f"get_{name}")()) for p in (ours, theirs))
+        np.testing.assert_allclose(mine.ravel(), other.ravel(), atol=1e-9)
+    for name in ("desired_zmp", "nominal_com", "nominal_comd", "nominal_comdd", "Vx"):
+        for t in (times[0], *rng.uniform(times[0], times[-1], 9), times[3], times[-1], times[-1] + 0.5):
+            mine, other = (getattr(p, f"get_{name}")(t) for p in (ours, theirs))
+            assert mine.shape == other.shape
+            np.testing.assert_allclose(mine, other, atol=1e-8, err_msg=f"{name} at {t}")
+            mine, other = (getattr(p, f"get_{name}")().value(t) for p in (ours, theirs))
+            np.testing.assert_allclose(mine, other, atol=1e-8)
+    for t in rng.uniform(times[0], times[-1], 5):
+        x, u = rng.normal(size=4), rng.normal(size=2)
+        np.testing.assert_allclose(ours.ComputeOptimalCoMdd(t, x), theirs.ComputeOptimalCoMdd(t, x), atol=1e-8)
+        np.testing.assert_allclose(ours.comdd_to_cop(x, u), theirs.comdd_to_cop(x, u), atol=1e-12)
