@@ -152,8 +152,8 @@ class LinearModelPredictiveController(LeafSystem):
         result = self._program.solve(x, steps, guess)
         if not result.is_success():
             raise RuntimeError(
-                f"{where}: from the state {x} there is no motion of {self._num_steps} steps within the limits "
-                f"({self._program.explain(result)}). Widen state_limits or input_limits, or make up for the state by a "
+                f"{where}: from the state {x} there is no motion of {self._num_steps} steps within the limits. "
+                f"{self._program.explain(result)}. Widen state_limits or input_limits, or make up for the state by a "
                 "cost in Q instead of limits."
             )
         value.set_value(result.get_x_val())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from merganser.analysis.controllers.predicted_motion import Step
 
 if TYPE_CHECKING:
-    from merganser.framework.optimization import MathematicalProgramResult
+    from merganser.framework.optimization import Binding, MathematicalProgramResult
 
 __all__ = ["Limits", "PredictiveProgram"]
 
@@ -45,36 +44,27 @@ class PredictiveProgram:
 
         (n, m), N = steps[0].B.shape, len(steps) - 1
         self._prog = prog = MathematicalProgram()
-        self._dx = prog.NewContinuousVariables(n, N + 1, "dx")
-        self._du = prog.NewContinuousVariables(m, N, "du")
+        x = prog.NewContinuousVariables(n * (N + 1), "dx")
+        u = prog.NewContinuousVariables(m * N, "du")
+        self._num_states, self._num_inputs, self._num_steps = n, m, N
         self._of_states, self._of_inputs = of_states, of_inputs
-        start = prog.AddLinearEqualityConstraint(np.eye(n), np.zeros(n), self._dx[:, 0])
-        self._start = start.evaluator()
-        start.evaluator().set_description("state now")
-        self._dynamics, self._state_limits, self._input_limits = [], [], []
-        for k, step in enumerate(steps[:-1]):
-            x, u, following = self._dx[:, k], self._du[:, k], self._dx[:, k + 1]
-            A, b = _rows(step)
-            self._dynamics.append(prog.AddLinearEqualityConstraint(A, b, np.concatenate((x, u, following))).evaluator())
-            self._dynamics[-1].set_description(f"dynamics of step {k}")
-            prog.AddQuadraticCost(2.0 * (Q if k else 0.0 * Q), np.zeros(n), x, is_convex=True)
-            prog.AddQuadraticCost(2.0 * R, np.zeros(m), u, is_convex=True)
-            self._input_limits += self._add_limits(of_inputs, u, f"limits of the input of step {k}")
-            self._state_limits += self._add_limits(of_states, following, f"limits of the state after step {k}")
-        prog.AddQuadraticCost(2.0 * Q_N, np.zeros(n), self._dx[:, N], is_convex=True)
-        self._places = [
-            np.array(prog.FindDecisionVariableIndices(v.ravel())).reshape(v.shape) for v in (self._dx, self._du)
-        ]
+        self._start = prog.AddLinearEqualityConstraint(np.eye(n), np.zeros(n), x[:n]).evaluator()
+        rows, gaps = _dynamics(steps[:-1])
+        everything = np.concatenate((x, u))
+        self._dynamics = prog.AddLinearEqualityConstraint(rows, gaps, everything).evaluator()
+        costs = [*[Q] * (N - 1), Q_N, *[R] * N]  # the state now costs what it costs
+        prog.AddQuadraticCost(2.0 * _block_diagonal(costs), np.zeros(N * (n + m)), everything[n:], is_convex=True)
+        self._input_limits = self._add_limits(of_inputs, u)
+        self._state_limits = self._add_limits(of_states, x[n:])
         self._held: list[Step] | None = None
         self._hold(steps)
         self._solver = ClarabelSolver()
 
-    def _add_limits(self, limits: Limits, variables: Any, description: str) -> list[Any]:
+    def _add_limits(self, limits: Limits, variables: Any) -> Binding | None:
         if not limits.are_there():
-            return []
-        evaluator = self._prog.AddBoundingBoxConstraint(limits.lower, limits.upper, variables).evaluator()
-        evaluator.set_description(description)
-        return [evaluator]
+            return None
+        lower, upper = (np.tile(bound, self._num_steps) for bound in (limits.lower, limits.upper))
+        return self._prog.AddBoundingBoxConstraint(lower, upper, variables)
 
     def num_vars(self) -> int:
         """The size of solutions."""
@@ -82,15 +72,14 @@ class PredictiveProgram:
 
     def input_change(self, solution: Array) -> Array:
         """du_0 of a solution, shape [m]."""
-        change: Array = solution[self._places[1][:, 0]]
-        return change
+        first = self._num_states * (self._num_steps + 1)
+        return solution[first : first + self._num_inputs]
 
     def one_step_later(self, solution: Array) -> Array:
         """A guess: the solution, moved by one step."""
-        guess = solution.copy()
-        for places in self._places:
-            guess[places[:, :-1]] = solution[places[:, 1:]]
-        return guess
+        x, u = np.split(solution, [self._num_states * (self._num_steps + 1)])
+        n, m = self._num_states, self._num_inputs
+        return np.concatenate((x[n:], x[-n:], u[m:], u[-m:]))
 
     def solve(self, x: Array, steps: list[Step], guess: Array) -> MathematicalProgramResult:
         """The solution for a state x now, shape [n], and what is ahead, N + 1 steps, from a guess, shape [num_vars]."""
@@ -99,27 +88,59 @@ class PredictiveProgram:
         return self._solver.Solve(self._prog, guess)
 
     def explain(self, result: MathematicalProgramResult) -> str:
-        """How a program without a solution ended, and which of its constraints do not hold."""
-        names = result.GetInfeasibleConstraintNames(self._prog)
-        rows = "; ".join(names[:3]) + ("; ..." if len(names) > 3 else "")
-        return f"{result.get_solution_result().name}{', ' + rows if rows else ''}"
+        """How a program without a solution ended, and where the best motion without limits of states leaves them."""
+        ended = result.get_solution_result().name
+        if self._state_limits is None:
+            return ended
+        prog = self._prog.Clone()
+        prog.RemoveConstraint(self._state_limits)
+        free = self._solver.Solve(prog)
+        limits = self._state_limits.evaluator()
+        dx = free.get_x_val()[self._num_states :][: limits.num_vars()]
+        outside = np.flatnonzero((dx < limits.lower_bound()) | (dx > limits.upper_bound()))
+        if not free.is_success() or not outside.size:
+            return ended
+        assert self._held is not None  # it was solved
+        k, i = divmod(int(outside[0]), self._num_states)
+        value, lower, upper = (
+            dx[outside[0]] + self._held[k + 1].x[i],
+            self._of_states.lower[i],
+            self._of_states.upper[i],
+        )
+        return (
+            f"{ended}: without state_limits, the best motion is outside first after step {k}, where element {i} of the "
+            f"state is {value:.6g}, and should be in [{lower:.6g}, {upper:.6g}]"
+        )
 
     def _hold(self, steps: list[Step]) -> None:
         """Sets what depends on the steps, where they have changed."""
         held = self._held
-        for k, (step, following) in enumerate(itertools.pairwise(steps)):
-            if held is not None and held[k] is step and held[k + 1] is following:
-                continue
-            self._dynamics[k].UpdateCoefficients(*_rows(step))
-            for limits, evaluators, at in (
-                (self._of_inputs, self._input_limits, step.u),
-                (self._of_states, self._state_limits, following.x),
-            ):
-                if evaluators:
-                    evaluators[k].set_bounds(limits.lower - at, limits.upper - at)
+        if held is not None and all(one is other for one, other in zip(held, steps)):
+            return
+        self._dynamics.UpdateCoefficients(*_dynamics(steps[:-1]))
+        for binding, limits, at in (
+            (self._input_limits, self._of_inputs, [step.u for step in steps[:-1]]),
+            (self._state_limits, self._of_states, [step.x for step in steps[1:]]),
+        ):
+            if binding is not None:
+                lower, upper = ((bound - np.array(at)).ravel() for bound in (limits.lower, limits.upper))
+                binding.evaluator().set_bounds(lower, upper)
         self._held = list(steps)
 
 
-def _rows(step: Step) -> tuple[Array, Array]:
-    """[A B -1] [dx; du; dx'] = -c."""
-    return np.hstack((step.A, step.B, -np.eye(len(step.A)))), -step.c
+def _dynamics(steps: list[Step]) -> tuple[Array, Array]:
+    """A dx_k + B du_k - dx_(k+1) = -c of all steps, as a matrix for [dx; du] and a vector."""
+    (n, m), N = steps[0].B.shape, len(steps)
+    rows = np.zeros((n * N, n * (N + 1) + m * N))
+    for k, step in enumerate(steps):
+        here, first = slice(n * k, n * (k + 1)), n * (N + 1) + m * k
+        rows[here, here], rows[here, first : first + m] = step.A, step.B
+        rows[here, n * (k + 1) : n * (k + 2)] = -np.eye(n)
+    return rows, -np.concatenate([step.c for step in steps])
+
+
+def _block_diagonal(blocks: list[Array]) -> Array:
+    from scipy.linalg import block_diag
+
+    matrix: Array = block_diag(*blocks)
+    return matrix
