@@ -12,7 +12,7 @@ pytest.importorskip("pydrake", reason="compares with pydrake, extra `reference`"
 
 import pydrake.all as drake
 import pydrake.multibody.optimization as drake_optimization
-from plants import MODELS
+from plants import EXAMPLE_MODELS, MODELS
 
 import merganser.all as merganser
 import merganser.multibody.optimization as merganser_optimization
@@ -166,6 +166,30 @@ def _two_balls(all: Any, plant: Any) -> None:
     plant.RegisterCollisionGeometry(plant.world_body(), ground, all.Box(10.0, 10.0, 2.0), "ground", friction)
 
 
+_LEG = """
+<robot name='leg'><link name='rail'><inertial><mass value='1'/>
+<inertia ixx='0.02' iyy='0.03' izz='0.04' ixy='0' ixz='0' iyz='0'/></inertial></link>
+<link name='foot'><inertial><origin xyz='0.1 0 0'/><mass value='0.5'/>
+<inertia ixx='0.02' iyy='0.03' izz='0.04' ixy='0' ixz='0' iyz='0'/></inertial>
+<collision name='toe'><origin xyz='0.5 0 0'/><geometry><sphere radius='0.1'/></geometry></collision></link>
+<joint name='slide' type='prismatic'><parent link='world'/><child link='rail'/><axis xyz='0 0 1'/>
+<limit lower='0' upper='2' effort='100'/></joint>
+<joint name='turn' type='revolute'><parent link='rail'/><child link='foot'/><axis xyz='0 1 0'/>
+<limit lower='-2' upper='2' effort='100'/><dynamics damping='0.3'/></joint>
+<transmission><type>transmission_interface/SimpleTransmission</type><joint name='turn'/>
+<actuator name='motor'><mechanicalReduction>3</mechanicalReduction></actuator></transmission></robot>
+"""
+
+
+def _leg(all: Any, plant: Any) -> None:
+    """A leg with a motor above the ground, and a spring, which is not part of the balance."""
+    all.Parser(plant).AddModelsFromString(_LEG, "urdf")
+    friction = all.CoulombFriction(0.8, 0.7)
+    ground = all.RigidTransform([0.0, 0.0, -1.0])
+    plant.RegisterCollisionGeometry(plant.world_body(), ground, all.Box(10.0, 10.0, 2.0), "ground", friction)
+    plant.AddForceElement(all.RevoluteSpring(plant.GetJointByName("turn"), 0.3, 7.0))
+
+
 def _x_of_balls(size: int, seed: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
     x = rng.normal(size=size)
@@ -176,13 +200,21 @@ def _x_of_balls(size: int, seed: int) -> np.ndarray:
     return x
 
 
-def test_every_constraint_of_an_equilibrium() -> None:
-    theirs, ours = (r.optimization.StaticEquilibriumProblem(r.plant, r.context, set()) for r in _robots(_two_balls))
+def _x_of_leg(size: int, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(0.5, 1.5, size)
+
+
+@pytest.mark.parametrize(("add", "make_x"), [(_two_balls, _x_of_balls), (_leg, _x_of_leg)])
+def test_every_constraint_of_an_equilibrium(add: Any, make_x: Any) -> None:
+    theirs, ours = (r.optimization.StaticEquilibriumProblem(r.plant, r.context, set()) for r in _robots(add))
     assert ours.prog().num_vars() == theirs.prog().num_vars()
+    assert (ours.q_vars().shape, ours.u_vars().shape) == (theirs.q_vars().shape, theirs.u_vars().shape)
+    for problem in (ours, theirs):
+        problem.UpdateComplementarityTolerance(0.02)
+    mine, yours = (_constraints_by_size(p.prog()) for p in (ours, theirs))
+    assert [len(group) for group in mine] == [len(group) for group in yours]
     for seed in range(3):
-        x = _x_of_balls(ours.prog().num_vars(), seed)
-        mine, yours = (_constraints_by_size(p.prog()) for p in (ours, theirs))
-        assert [len(group) for group in mine] == [len(group) for group in yours] == [1, 3]
+        x = make_x(ours.prog().num_vars(), seed)
         for group, other in zip(mine, yours):
             for one, two in zip(group, other):
                 _compare_bounds(one, two)
@@ -190,9 +222,48 @@ def test_every_constraint_of_an_equilibrium() -> None:
 
 
 def _constraints_by_size(prog: Any) -> tuple[list[Any], list[Any]]:
+    """The balance of forces, and the rules of contacts."""
     evaluators = [binding.evaluator() for binding in prog.generic_constraints()]
-    balance = [each for each in evaluators if each.num_constraints() == 12]
-    return balance, [each for each in evaluators if each.num_constraints() == 4]
+    contacts = [each for each in evaluators if each.num_constraints() == 4]
+    return [each for each in evaluators if each not in contacts], contacts
+
+
+@pytest.mark.parametrize(
+    ("add", "guess", "fixed"),
+    [
+        (
+            _two_balls,
+            [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.3, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.5],
+            [*range(6), *range(7, 13)],
+        ),
+        (_leg, [0.5, 1.0], [1]),
+    ],
+)
+def test_equilibria(add: Any, guess: list[float], fixed: list[int]) -> None:
+    """Where all but heights is given and forces are the least, there is one equilibrium."""
+    found = []
+    for r in _robots(add):
+        problem = r.optimization.StaticEquilibriumProblem(r.plant, r.context, set())
+        prog, q = problem.get_mutable_prog(), problem.q_vars()
+        prog.AddBoundingBoxConstraint(np.array(guess)[fixed], np.array(guess)[fixed], q[fixed])
+        others = prog.decision_variables()[len(guess) :]
+        prog.AddQuadraticErrorCost(1e-3 * np.eye(len(others)), np.zeros(len(others)), others)
+        x = np.full(prog.num_vars(), 0.1)
+        x[: len(guess)] = guess
+        for tolerance in (1e-1, 1e-3, 1e-6):
+            problem.UpdateComplementarityTolerance(tolerance)
+            result = r.all.Solve(prog, x)
+            assert result.is_success()
+            x = result.get_x_val()
+        wrenches = problem.GetContactWrenchSolution(result)
+        forces = np.array([np.concatenate((w.p_WCb_W, w.F_Cb_W.get_coeffs())) for w in wrenches])
+        bodies = [(int(w.bodyA_index), int(w.bodyB_index)) for w in wrenches]
+        found.append((result.GetSolution(q), result.GetSolution(problem.u_vars()), forces, bodies))
+    theirs, ours = found
+    np.testing.assert_allclose(ours[0], theirs[0], atol=1e-4)
+    np.testing.assert_allclose(ours[1], theirs[1], atol=1e-3)
+    np.testing.assert_allclose(ours[2], theirs[2], atol=1e-3)
+    assert ours[3] == theirs[3]
 
 
 # ---------------------------------------------------------------------------------------------------- ZmpPlanner
@@ -231,3 +302,56 @@ def test_zmp_planner(kind: str) -> None:
         x, u = rng.normal(size=4), rng.normal(size=2)
         np.testing.assert_allclose(ours.ComputeOptimalCoMdd(t, x), theirs.ComputeOptimalCoMdd(t, x), atol=1e-8)
         np.testing.assert_allclose(ours.comdd_to_cop(x, u), theirs.comdd_to_cop(x, u), atol=1e-12)
+
+
+# ------------------------------------------------------------------------------- LinearModelPredictiveController
+
+
+def test_commands_of_a_predictive_controller_are_those_of_the_program_in_pydrake() -> None:
+    """pydrake has no such controller in Python: its program is written out here, for a cart with a pole."""
+    rng = np.random.default_rng(0)
+    file = str(EXAMPLE_MODELS / "cart_pole.sdf")
+    plant = merganser.MultibodyPlant(0.0)
+    merganser.Parser(plant).AddModels(file)
+    plant.Finalize()
+    context = plant.CreateDefaultContext()
+    plant.SetPositions(context, [0.0, np.pi])
+    plant.get_actuation_input_port().FixValue(context, [0.0])
+    port = int(plant.get_actuation_input_port().get_index())
+    Q, R, period, N = np.diag([10.0, 10.0, 1.0, 1.0]), np.array([[0.1]]), 0.05, 20
+    limits = ([-8.0], [8.0]), ([-1.0, -9.0, -3.0, -9.0], [1.0, 9.0, 3.0, 9.0])
+    mpc = merganser.LinearModelPredictiveController(
+        plant, context, Q, R, period, N * period, input_limits=limits[0], state_limits=limits[1], input_port_index=port
+    )
+    their_plant = drake.MultibodyPlant(0.0)
+    drake.Parser(their_plant).AddModels(file)
+    their_plant.Finalize()
+    their_context = their_plant.CreateDefaultContext()
+    x_ref = np.array([0.0, np.pi, 0.0, 0.0])
+    their_plant.SetPositionsAndVelocities(their_context, x_ref)
+    their_plant.get_actuation_input_port().FixValue(their_context, [0.0])
+    linear = drake.Linearize(
+        their_plant,
+        their_context,
+        their_plant.get_actuation_input_port().get_index(),
+        drake.OutputPortSelection.kNoOutput,
+    )
+    sampled = drake.DiscreteTimeApproximation(linear, period)
+    for _ in range(4):
+        x0 = x_ref + rng.uniform(-0.3, 0.3, 4)
+        prog = drake.MathematicalProgram()
+        x, u = prog.NewContinuousVariables(4, N + 1), prog.NewContinuousVariables(1, N)
+        prog.AddLinearEqualityConstraint(np.eye(4), x0 - x_ref, x[:, 0])
+        for k in range(N):
+            rows = np.hstack((sampled.A(), sampled.B(), -np.eye(4)))
+            prog.AddLinearEqualityConstraint(rows, np.zeros(4), np.concatenate((x[:, k], u[:, k], x[:, k + 1])))
+            prog.AddQuadraticErrorCost(Q, np.zeros(4), x[:, k + 1])
+            prog.AddQuadraticErrorCost(R, np.zeros(1), u[:, k])
+            prog.AddBoundingBoxConstraint(*limits[0], u[:, k])
+            prog.AddBoundingBoxConstraint(limits[1][0] - x_ref, limits[1][1] - x_ref, x[:, k + 1])
+        result = drake.ClarabelSolver().Solve(prog)
+        assert result.is_success()
+        mpc_context = mpc.CreateDefaultContext()
+        mpc.get_state_port().FixValue(mpc_context, x0)
+        update = mpc.EvalUniquePeriodicDiscreteUpdate(mpc_context)
+        np.testing.assert_allclose(update.get_vector(1).CopyToVector(), result.GetSolution(u[:, 0]), atol=1e-4)
