@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +44,7 @@ class CentroidalMomentumConstraint(PlantFunction, Constraint):
         angular_only: bool,
     ) -> None:
         self._take(plant, plant_context)
-        self._instances = () if model_instances is None else (list(model_instances),)
+        self._instances: Any = () if model_instances is None else (list(model_instances),)
         self._rows = 3 if angular_only else 6
         nothing = np.zeros(self._rows)
         num_vars = self._num_state_vars() + self._rows

@@ -59,6 +59,9 @@ class AngularVelocityBounds:
         return direction, lower, [self.magnitude_upper**2, 1.0]
 
 
+_Bounds = AngularVelocityBounds
+
+
 class SpatialVelocityConstraint(PlantFunction, Constraint):
     """The velocity of frame C, fixed to B, is within bounds, measured and expressed in frame A; variables: [q, v].
 
@@ -90,7 +93,7 @@ class SpatialVelocityConstraint(PlantFunction, Constraint):
         frameB: Frame,
         p_BCo: Any,
         plant_context: Context,
-        w_AC_bounds: AngularVelocityBounds | None = None,
+        w_AC_bounds: _Bounds | None = None,
     ) -> None:
         name = "SpatialVelocityConstraint"
         self._take(plant, plant_context)

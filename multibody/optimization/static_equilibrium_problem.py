@@ -75,7 +75,9 @@ class StaticEquilibriumProblem:
         """For each pair that may touch: its force with variables, and where there may be one."""
         plant, context, prog = self._plant, self._context, self._prog
         without = {frozenset(pair) for pair in ignored}
-        contacts, forces, bindings = [], [], []
+        contacts: list[ContactWrenchFromForceInWorldFrameEvaluator] = []
+        forces: list[Objects] = []
+        bindings: list[Binding] = []
         candidates = query_of(plant, context).inspector().GetCollisionCandidates()
         for pair in sorted(candidates, key=lambda ids: tuple(id.get_value() for id in ids)):
             if frozenset(pair) in without:
