@@ -56,6 +56,7 @@ class CentroidalMomentumConstraint(PlantFunction, Constraint):
     def _at(self, x: Array) -> tuple[Array, Array]:
         plant, context, size = self._plant, self._context, self._num_state_vars()
         p_WC = plant.CalcCenterOfMassPositionInWorld(context, *self._instances)
-        L_WC = plant.CalcSpatialMomentumInWorldAboutPoint(context, *self._instances, p_WC)
+        of: Any = *self._instances, p_WC
+        L_WC = plant.CalcSpatialMomentumInWorldAboutPoint(context, *of)
         h = L_WC.get_coeffs()[: self._rows]
         return values_of(h) - x[size:], np.hstack((derivatives_of(h, size), -np.eye(self._rows)))

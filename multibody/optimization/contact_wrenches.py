@@ -87,7 +87,7 @@ class PairOfGeometries:
         return body
 
     def calc_witnesses(self) -> Witnesses:
-        """Where the two are nearest at the positions in the Context; known for the last ones, as two constraints ask."""
+        """Where the two are nearest at the positions in the Context; kept for these, as two constraints ask."""
         q = list(self._plant.GetPositions(self._context))
         if self._known is None or not all(one is other for one, other in zip(q, self._known[0])):
             self._known = q, self._find_witnesses()
