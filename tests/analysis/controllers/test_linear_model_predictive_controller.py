@@ -185,3 +185,21 @@ def test_costs_must_be_definite() -> None:
         LinearModelPredictiveController(system, context, Q, np.zeros((1, 1)), H, 1.0)
     with pytest.raises(RuntimeError, match="Q_final must be positive semidefinite"):
         LinearModelPredictiveController(system, context, Q, R, H, 1.0, Q_final=-np.eye(2))
+
+
+def test_a_pendulum_follows_a_swing_along_which_it_is_linearized() -> None:
+    pendulum = PendulumPlant()
+    context = pendulum.CreateDefaultContext()
+    pendulum.get_input_port().FixValue(context, [0.0])
+    swing = pendulum.CreateDefaultContext()
+    swing.SetContinuousState([2.0, 0.0])
+    pendulum.get_input_port().FixValue(swing, [0.0])
+    simulator, samples, times = Simulator(pendulum, swing), [], 0.02 * np.arange(81)
+    for t in times:
+        simulator.AdvanceTo(t)
+        samples.append(simulator.get_context().get_continuous_state_vector().CopyToVector())
+    x_ref = PiecewisePolynomial.CubicShapePreserving(times, np.array(samples).T)
+    mpc = LinearModelPredictiveController(pendulum, context, Q, R, 0.02, 0.4, state_trajectory=x_ref)
+    states, controls = simulate(pendulum, mpc, [1.9, 0.2], 1.5)
+    np.testing.assert_allclose(states[-1], x_ref.value(1.45).ravel(), atol=0.02)
+    assert np.abs(controls[-1]).max() < 0.1
