@@ -29,8 +29,9 @@ class LinearModelPredictiveController(LeafSystem):
 
     with dx = x - x_ref and du = u - u_ref. The reference is the operating point in `base_context`, or trajectories; the
     model is linearized there when the controller is made. Of a continuous-time system the linear model is made discrete
-    for inputs that are held, exactly; so, along trajectories, steps should be short for the curvature of the dynamics. Without limits that are met, and with Q_final the cost to go of
-    DiscreteTimeLinearQuadraticRegulator, (1) is that regulator (Rawlings, Mayne and Diehl 2017, chapter 1).
+    for inputs that are held, exactly; so, along trajectories, steps should be short for the curvature of the dynamics.
+    Without limits that are met, and with Q_final the cost to go of DiscreteTimeLinearQuadraticRegulator, (1) is that
+    regulator (Rawlings, Mayne and Diehl 2017, chapter 1).
 
     Input port 'state', x [n]. Output port 'control', u [m]: for a continuous-time model it is computed by a discrete
     update every `time_period`, from 0 s on, and held between; for a discrete-time one, it is a function of the state
