@@ -12,6 +12,7 @@ from merganser.analysis.controllers.finite_horizon_linear_quadratic_regulator im
     FiniteHorizonLinearQuadraticRegulatorResult,
     MakeFiniteHorizonLinearQuadraticRegulator,
 )
+from merganser.analysis.controllers.linear_model_predictive_controller import LinearModelPredictiveController
 from merganser.analysis.controllers.linear_quadratic_regulator import (
     DiscreteTimeLinearQuadraticRegulator,
     LinearQuadraticRegulator,
@@ -26,6 +27,7 @@ __all__ = [
     "FiniteHorizonLinearQuadraticRegulatorOptions",
     "FiniteHorizonLinearQuadraticRegulatorResult",
     "FittedValueIteration",
+    "LinearModelPredictiveController",
     "LinearProgrammingApproximateDynamicProgramming",
     "LinearQuadraticRegulator",
     "MakeFiniteHorizonLinearQuadraticRegulator",

@@ -7,6 +7,7 @@ from merganser.analysis.trajectory_optimization.direct_collocation import (
 )
 from merganser.analysis.trajectory_optimization.direct_transcription import DirectTranscription
 from merganser.analysis.trajectory_optimization.multiple_shooting import MultipleShooting
+from merganser.analysis.trajectory_optimization.zmp_planner import ZmpPlanner
 
 __all__ = [
     "AddDirectCollocationConstraint",
@@ -14,4 +15,5 @@ __all__ = [
     "DirectCollocationConstraint",
     "DirectTranscription",
     "MultipleShooting",
+    "ZmpPlanner",
 ]

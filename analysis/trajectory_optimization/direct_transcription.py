@@ -1,7 +1,7 @@
 """DirectTranscription: the next state is a function of the state and the input.
 
-    x_(n+1) = f(x_n, u_n)            of discrete systems                                 (1)
-    x_(n+1) = x_n + h f(x_n, u_n)    of continuous ones, by steps of Euler               (2)
+x_(n+1) = f(x_n, u_n)            of discrete systems                                 (1)
+x_(n+1) = x_n + h f(x_n, u_n)    of continuous ones, by steps of Euler               (2)
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 The names of merganser.framework.symbolic are among them where sympy is installed. As sympy takes
 0.3 s to import, that only happens when one of them is asked for; so it is with merganser.framework.optimization,
 merganser.analysis.trajectory_optimization, merganser.geometry.optimization, merganser.multibody.cenic,
-merganser.multibody.inverse_kinematics, merganser.multibody.planning and merganser.multibody.visualization.
+merganser.multibody.inverse_kinematics, merganser.multibody.optimization, merganser.multibody.planning and
+merganser.multibody.visualization.
 Functions that both have (sin, sqrt, max, ...) are those of merganser.framework.math, which take floats, AutoDiffXd and
 Expression; `Polynomial` is the symbolic one.
 """
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from merganser.geometry.optimization import *  # noqa: F403  # isort: skip
     from merganser.multibody.cenic import *  # noqa: F403  # isort: skip
     from merganser.multibody.inverse_kinematics import *  # noqa: F403  # isort: skip
+    from merganser.multibody.optimization import *  # noqa: F403  # isort: skip
     from merganser.multibody.planning import *  # noqa: F403  # isort: skip
     from merganser.multibody.visualization import *  # noqa: F403  # isort: skip
     from merganser.framework.math import *  # noqa: F403  # isort: skip
@@ -93,7 +95,7 @@ _POSTURES = (
 )  # fmt: skip
 _TRAJECTORIES = (
     "AddDirectCollocationConstraint", "DirectCollocation", "DirectCollocationConstraint", "DirectTranscription",
-    "MultipleShooting",
+    "MultipleShooting", "ZmpPlanner",
 )  # fmt: skip
 _PLANNING = (
     "BodyShapeDescription", "CalcGridPointsOptions", "CollisionChecker", "CollisionCheckerContext",
@@ -105,6 +107,10 @@ _PLANNING = (
     "UnimplementedCollisionChecker", "VisibilityGraph",
 )  # fmt: skip
 _CENIC = ("CenicIntegrator", "CenicIntegrator_", "IcfSolverParameters")
+_WRENCHES = (
+    "CentroidalMomentumConstraint", "ContactWrench", "ContactWrenchFromForceInWorldFrameEvaluator",
+    "QuaternionEulerIntegrationConstraint", "SpatialVelocityConstraint", "StaticEquilibriumProblem",
+)  # fmt: skip
 _SETS = (
     "AffineBall", "AffineSubspace", "CartesianProduct", "ConvexHull", "ConvexSet", "HPolyhedron", "Hyperellipsoid",
     "Hyperrectangle", "Intersection", "MinkowskiSum", "Point", "SampledVolume", "Spectrahedron", "VPolytope",
@@ -116,6 +122,7 @@ _LATER: dict[str, tuple[str, ...]] = {
     "merganser.geometry.optimization": _SETS,
     "merganser.multibody.cenic": _CENIC,
     "merganser.multibody.inverse_kinematics": _POSTURES,
+    "merganser.multibody.optimization": _WRENCHES,
     "merganser.multibody.planning": _PLANNING,
     "merganser.multibody.visualization": _VISUALIZATION,
 }
@@ -124,7 +131,9 @@ if _has_sympy:
     del Polynomial  # noqa: F821  of one variable, in trajectories; symbolic's is the one of this name
 
 __all__ = sorted({name for name in globals() if not name.startswith("_")} - {"TYPE_CHECKING", "Any", "importlib"})
-__all__ += (*_CENIC, *_OPTIMIZATION, *_PLANNING, *_POSTURES, *_SETS, *_TRAJECTORIES, *_VISUALIZATION)
+__all__ += (
+    *_CENIC, *_OPTIMIZATION, *_PLANNING, *_POSTURES, *_SETS, *_TRAJECTORIES, *_VISUALIZATION, *_WRENCHES
+)  # fmt: skip
 if _has_sympy:
     __all__ += _SYMBOLIC
 

@@ -116,6 +116,9 @@ def Solve(
 ) -> MathematicalProgramResult:
     """Solves a program by the solver that suits it best, and leaves the program as it was.
 
+    Where derivatives of equations depend on each other, as of contact forces in balance, SlsqpSolver has no step to
+    take; then InteriorPointSolver solves the program.
+
     Args:
         prog: the program.
         initial_guess: values of all variables, shape [num_vars]; by default the guess of the program.
@@ -124,7 +127,11 @@ def Solve(
     Raises:
         ValueError: no solver takes the program, data are wrong, or a lower bound is above the upper one.
     """
-    return _best(prog).Solve(prog, initial_guess, solver_options)
+    solver = _best(prog)
+    result = solver.Solve(prog, initial_guess, solver_options)
+    if isinstance(solver, SlsqpSolver) and not result.is_success() and result.get_solver_details().is_singular():
+        return InteriorPointSolver().Solve(prog, initial_guess, solver_options)
+    return result
 
 
 _A = ProgramAttribute

@@ -21,6 +21,7 @@ from merganser.framework.optimization.solver_options import SolverOptions
 
 MOST_DENSE = 60  # variables; steps of larger programs take longer than those of a sparse method
 _FEASIBLE = 1e-6  # what SNOPT calls its feasibility tolerance, too
+_SINGULAR = 6  # scipy's status
 _UNBOUNDED = 1e12  # a cost below minus this is taken for one that has no least
 
 
@@ -32,6 +33,10 @@ class SlsqpSolverDetails:
     message: str
     iterations: int
     num_starts: int
+
+    def is_singular(self) -> bool:
+        """Whether there was no step to take, as derivatives of equations depend on each other."""
+        return self.status == _SINGULAR
 
 
 class SlsqpSolver(SolverInterface):

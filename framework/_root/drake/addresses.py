@@ -48,7 +48,7 @@ ADDRESSES: dict[str, tuple[str, ...]] = {
     "multibody.math": ("multibody.math",),
     "multibody.mesh_to_model": ("multibody.mesh_to_model",),
     "multibody.meshcat": ("multibody.visualization",),
-    "multibody.optimization": ("multibody.planning",),
+    "multibody.optimization": ("multibody.optimization", "multibody.planning"),
     "multibody.parsing": ("multibody.parsing",),
     "multibody.plant": ("multibody.plant",),
     "multibody.tree": ("multibody.tree",),
