@@ -80,6 +80,7 @@ DOORS: dict[str, dict[str, tuple[Door, ...]] | tuple[Door, ...]] = {
     "geometry.hydroelastic": (POSES, HYDROELASTIC),
     "geometry.pose_kernels": (FRAMES,),
     "geometry.proximity": (POSES, SHAPES),
+    "multibody.cenic": (STEPS, VECTORS),
     "multibody.contact": (STATE, VECTORS, POSES, SHAPES, ACTUATION, PLANS),
     "multibody.manipulation": (VECTORS, PORTS, PLANS),
     "multibody.kernels.lanes": (STATE, VECTORS, FORCES, ACTUATION),
