@@ -72,7 +72,7 @@ def _add_damping_stress(
     material: Array, element: Array, point: Array, beta: float, v_next: Array, derivative: Array
 ) -> None:
     """P += beta dP/dF : dF/dt."""
-    point["is_convex"] = 0
+    point["is_convex"] = 1
     set_derivative(material, point, derivative)
     rate = point["second"]
     set_deformation_gradient(element, v_next, rate)
