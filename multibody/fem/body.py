@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.geometry.meshes import VolumeMesh
+from merganser.geometry.meshes.volume_mesh import first_flaw
 from merganser.multibody.fem.assembly import elastic_energy, elastic_forces
 from merganser.multibody.fem.config import DeformableBodyConfig, lame_parameters
 from merganser.multibody.fem.layout import (
@@ -27,8 +28,6 @@ from merganser.multibody.fem.newton import free_motion
 from merganser.multibody.fem.pattern import make_pattern
 
 __all__ = ["FemBody"]
-
-_FLAT = 1e-12  # share of the cube of its longest edge that a tetrahedron's volume has to have
 
 
 class FemBody:
@@ -152,23 +151,17 @@ def _make_elements(mesh: VolumeMesh, name: str) -> Array:
     if not np.isfinite(p).all():
         v = int(np.flatnonzero(~np.isfinite(p).all(axis=1))[0])
         raise RuntimeError(f"Deformable body '{name}': vertex {v} of its mesh is at {p[v]}, which is not finite.")
-    edges = p[corners[:, 1:]] - p[corners[:, :1]]  # D^T, of the edges from the first corner
-    volumes, size = np.linalg.det(edges) / 6.0, np.linalg.norm(edges, axis=2).max(axis=1)
-    flat = np.flatnonzero(~(volumes > _FLAT * size**3))
-    if len(flat):
-        e = int(flat[0])
-        what = "flat" if abs(volumes[e]) <= _FLAT * size[e] ** 3 else "inside out"
-        raise RuntimeError(
-            f"Deformable body '{name}': tetrahedron {e} of its mesh, of the vertices {corners[e].tolist()}, is {what}: "
-            f"its volume is {volumes[e]:.3g} m³ and must be positive. Remove it, or exchange two of its vertices."
-        )
+    flaw = first_flaw(mesh)
+    if flaw:
+        raise RuntimeError(f"Deformable body '{name}': of its mesh, {flaw}.")
     alone = np.setdiff1d(np.arange(len(p)), corners)
     if len(alone):
         raise RuntimeError(
             f"Deformable body '{name}': vertex {alone[0]} of its mesh belongs to no tetrahedron. Remove it."
         )
+    edges = p[corners[:, 1:]] - p[corners[:, :1]]  # D^T, of the edges from the first corner
     elements = np.zeros(len(corners), element_dtype)
-    elements["nodes"], elements["volume"] = corners, volumes
+    elements["nodes"], elements["volume"] = corners, np.linalg.det(edges) / 6.0
     elements["gradients"][:, 1:] = np.linalg.inv(edges).transpose(0, 2, 1)  # dN_a/dX, rows of D^-1
     elements["gradients"][:, 0] = -elements["gradients"][:, 1:].sum(axis=1)
     return elements
