@@ -2,8 +2,8 @@
 
 The names of merganser.framework.symbolic are among them where sympy is installed. As sympy takes
 0.3 s to import, that only happens when one of them is asked for; so it is with merganser.framework.optimization,
-merganser.analysis.trajectory_optimization, merganser.geometry.optimization, merganser.multibody.inverse_kinematics,
-merganser.multibody.planning and merganser.multibody.visualization.
+merganser.analysis.trajectory_optimization, merganser.geometry.optimization, merganser.multibody.fem,
+merganser.multibody.inverse_kinematics, merganser.multibody.planning and merganser.multibody.visualization.
 Functions that both have (sin, sqrt, max, ...) are those of merganser.framework.math, which take floats, AutoDiffXd and
 Expression; `Polynomial` is the symbolic one.
 """
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from merganser.framework.symbolic import *  # type: ignore[assignment]  # noqa: F403  # isort: skip
     from merganser.framework.optimization import *  # noqa: F403  # isort: skip
     from merganser.geometry.optimization import *  # noqa: F403  # isort: skip
+    from merganser.multibody.fem import *  # noqa: F403  # isort: skip
     from merganser.multibody.inverse_kinematics import *  # noqa: F403  # isort: skip
     from merganser.multibody.planning import *  # noqa: F403  # isort: skip
     from merganser.multibody.visualization import *  # noqa: F403  # isort: skip
@@ -103,11 +104,16 @@ _SETS = (
     "AffineBall", "AffineSubspace", "CartesianProduct", "ConvexHull", "ConvexSet", "HPolyhedron", "Hyperellipsoid",
     "Hyperrectangle", "Intersection", "MinkowskiSum", "Point", "SampledVolume", "Spectrahedron", "VPolytope",
 )  # fmt: skip
+_DEFORMABLES = (
+    "DeformableBodyConfig", "DeformableBodyConfig_", "ForceDensityFieldBase", "ForceDensityFieldBase_",
+    "ForceDensityType", "MaterialModel",
+)  # fmt: skip
 _LATER: dict[str, tuple[str, ...]] = {
     "merganser.analysis.trajectory_optimization": _TRAJECTORIES,
     "merganser.framework.optimization": _OPTIMIZATION,
     "merganser.framework.symbolic": _SYMBOLIC,
     "merganser.geometry.optimization": _SETS,
+    "merganser.multibody.fem": _DEFORMABLES,
     "merganser.multibody.inverse_kinematics": _POSTURES,
     "merganser.multibody.planning": _PLANNING,
     "merganser.multibody.visualization": _VISUALIZATION,
@@ -117,7 +123,7 @@ if _has_sympy:
     del Polynomial  # noqa: F821  of one variable, in trajectories; symbolic's is the one of this name
 
 __all__ = sorted({name for name in globals() if not name.startswith("_")} - {"TYPE_CHECKING", "Any", "importlib"})
-__all__ += (*_OPTIMIZATION, *_PLANNING, *_POSTURES, *_SETS, *_TRAJECTORIES, *_VISUALIZATION)
+__all__ += (*_DEFORMABLES, *_OPTIMIZATION, *_PLANNING, *_POSTURES, *_SETS, *_TRAJECTORIES, *_VISUALIZATION)
 if _has_sympy:
     __all__ += _SYMBOLIC
 

@@ -7,7 +7,8 @@ the implicit Euler method for v. With Rayleigh damping, as Drake has it,
     r(v+) = M (v+ - v) / h + (alpha M + beta K(q+)) v+ - f(q+) - f_ext = 0                (2)
     A = (1/h + alpha) M + (h/2 + beta) K(q+)                                              (3)
 
-A is the derivative of r by v+, but for that of K, of which r needs no more than that A is near.
+Damping takes the convex part of K, see materials/principal.py, so that it always slows. A is the derivative of r by v+ but
+for that of this K.
 
 Sources: N. Newmark, A Method of Computation for Structural Dynamics (1959); X. Han, J. Masterjohn, A. Castro, A Convex
 Formulation of Frictional Contact between Rigid and Deformable Bodies (2023), section IV.
@@ -22,7 +23,7 @@ from merganser.multibody.fem.materials.table import add_energy, prepare, set_der
 
 __all__ = [
     "assemble_tangent", "calc_elastic_energy", "calc_residual", "elastic_energy", "elastic_forces", "set_positions",
-    "start_step", "tangent_matrix",
+    "start_step",
 ]  # fmt: skip
 
 
@@ -49,7 +50,7 @@ def calc_residual(
     force_in: Array,  # f_ext [N]
     q_next: Array,  # q+ [m]
     v_next: Array,  # v+ [m/s]
-    work: StepWork,  # points and residual are written
+    work: StepWork,  # points and residual are written; damping is that of work.damping_positions
 ) -> None:
     """Equation (2), for all nodes, the held ones too."""
     material, beta = body.material, body.material["stiffness_damping"]
@@ -57,31 +58,40 @@ def calc_residual(
         work.residual[i] = -force_in[i]
     for e in range(body.elements.shape[0]):
         element, point = body.elements[e], work.points[e]
-        set_deformation_gradient(element, q_next, point["F"])
-        prepare(material, point)
-        set_stress(material, point)
         if beta > 0.0:
-            _add_damping_stress(material, element, point, beta, v_next, work.derivative)
+            _set_state(material, element, work.damping_positions, point)
+            _set_damping_stress(material, element, point, beta, v_next, work.derivative)
+            add_stress(element, point["P"], work.residual)
+        _set_state(material, element, q_next, point)
+        set_stress(material, point)
         add_stress(element, point["P"], work.residual)
         _add_inertia(mass_share(element, material), element, 1.0 / time_step, material["mass_damping"], v_in, v_next,
                      work.residual)  # fmt: skip
 
 
 @device
-def _add_damping_stress(
+def _set_state(material: Array, element: Array, q_in: Array, point: Array) -> None:
+    """F, and what follows from it."""
+    set_deformation_gradient(element, q_in, point["F"])
+    prepare(material, point)
+
+
+@device
+def _set_damping_stress(
     material: Array, element: Array, point: Array, beta: float, v_next: Array, derivative: Array
 ) -> None:
-    """P += beta dP/dF : dF/dt."""
+    """P = beta dP/dF : dF/dt, of the convex part of dP/dF."""
     point["is_convex"] = 1
     set_derivative(material, point, derivative)
     rate = point["second"]
     set_deformation_gradient(element, v_next, rate)
     for i in range(3):
         for j in range(3):
-            row = derivative[3 * i + j]
+            total, row = 0.0, derivative[3 * i + j]
             for k in range(3):
                 for l in range(3):
-                    point["P"][i, j] += beta * row[3 * k + l] * rate[k, l]
+                    total += row[3 * k + l] * rate[k, l]
+            point["P"][i, j] = beta * total
 
 
 @device
@@ -99,21 +109,45 @@ def _add_inertia(
 
 
 @device
-def assemble_tangent(body: BodyArrays, time_step: float, is_convex: int, work: StepWork) -> None:
-    """Equation (3), at the state of the last calc_residual(), into the panels."""
-    material = body.material
+def assemble_tangent(
+    body: BodyArrays, time_step: float, q_next: Array, is_convex: int, is_damping_kept: int, work: StepWork
+) -> None:
+    """Equation (3), into the panels.
+
+    Args:
+        body: of which.
+        time_step: h [s].
+        q_next: q+ [m].
+        is_convex: whether K is to be that of convex parts of elements, 0 or 1.
+        is_damping_kept: whether that of the damping is at other positions than q+, 0 or 1.
+        work: points, where the last calc_residual() left them, and panels are written.
+    """
+    material, half, beta = body.material, 0.5 * time_step, body.material["stiffness_damping"]
     for i in range(body.pattern.panel_start[body.trees.shape[0]]):
         work.panels[i] = 0.0
-    stiffness = 0.5 * time_step + material["stiffness_damping"]
     for e in range(body.elements.shape[0]):
-        element = body.elements[e]
-        work.points[e]["is_convex"] = is_convex
-        set_derivative(material, work.points[e], work.derivative)
+        element, point = body.elements[e], work.points[e]
         mass = (1.0 / time_step + material["mass_damping"]) * mass_share(element, material)
-        for a in range(4):
-            for b in range(4):
-                if element["place"][a, b] >= 0:
-                    add_block(element, work.derivative, a, b, stiffness, mass, work.panels)
+        if is_damping_kept != 0 and beta > 0.0:
+            _set_state(material, element, work.damping_positions, point)
+            _add_stiffness(material, element, point, 1, beta, 0.0, work)
+            _set_state(material, element, q_next, point)
+            _add_stiffness(material, element, point, is_convex, half, mass, work)
+        else:
+            _add_stiffness(material, element, point, is_convex, half + beta, mass, work)
+
+
+@device
+def _add_stiffness(
+    material: Array, element: Array, point: Array, is_convex: int, scale: float, mass: float, work: StepWork
+) -> None:
+    """Adds scale K + mass, of one element, to the panels."""
+    point["is_convex"] = is_convex
+    set_derivative(material, point, work.derivative)
+    for a in range(4):
+        for b in range(4):
+            if element["place"][a, b] >= 0:
+                add_block(element, work.derivative, a, b, scale, mass, work.panels)
 
 
 @device
@@ -144,9 +178,3 @@ def elastic_forces(body: BodyArrays, q_in: Array, work: StepWork, force_out: Arr
         add_stress(body.elements[e], work.points[e]["P"], work.residual)
     for i in range(force_out.shape[0]):
         force_out[i] = -work.residual[i]
-
-
-@kernel
-def tangent_matrix(body: BodyArrays, time_step: float, is_convex: int, work: StepWork) -> None:
-    """A into the panels, see assemble_tangent()."""
-    assemble_tangent(body, time_step, is_convex, work)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.geometry.meshes import VolumeMesh
 from merganser.geometry.meshes.volume_mesh import first_flaw
 from merganser.multibody.fem.assembly import elastic_energy, elastic_forces
-from merganser.multibody.fem.config import DeformableBodyConfig, lame_parameters
+from merganser.multibody.fem.config import DeformableBodyConfig, MaterialModel, lame_parameters
 from merganser.multibody.fem.layout import (
     NOT_CONVERGED,
     NOT_FINITE,
@@ -42,7 +42,8 @@ class FemBody:
         name: what messages call the body.
 
     Raises:
-        RuntimeError: a tetrahedron is flat or inside out, or a vertex belongs to none.
+        RuntimeError: a tetrahedron is flat or inside out, a vertex belongs to none, or the material is not stable at
+            rest.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class FemBody:
         self.num_nodes = mesh.num_vertices()
         held = np.zeros(self.num_nodes, np.bool_) if is_held is None else np.asarray(is_held, np.bool_)
         self.is_held: NDArray[np.bool_] = held
+        _check_stability(config, name)
         elements = _make_elements(mesh, name)
         unknown, trees, pattern = make_pattern(elements, held)
         self.arrays = BodyArrays(elements, _make_material(config), unknown, trees, pattern)
@@ -67,7 +69,7 @@ class FemBody:
         size = int(pattern.panel_start[len(self.arrays.trees)])
         return StepWork(
             np.zeros(self.mesh.num_elements(), point_dtype(np.float64)), np.zeros((9, 9)), np.zeros(size), np.zeros(n),
-            np.zeros(n), np.zeros(n),
+            np.zeros(n), np.zeros(n), np.zeros(n),
         )  # fmt: skip
 
     def node_masses(self) -> Array:
@@ -123,14 +125,15 @@ class FemBody:
 
     def _raise(self, status: int, time: float, time_step: float, work: StepWork) -> None:
         F = work.points["F"]
-        worst = int(np.nan_to_num(np.linalg.det(F), nan=-np.inf).argmin())
+        growth = np.where(np.isfinite(F).all(axis=(1, 2)), np.linalg.det(np.nan_to_num(F)), -np.inf)
+        worst = int(growth.argmin())
         where = f"Deformable body '{self.name}' at time {time:g} s, step {time_step:g} s"
         element = f"tetrahedron {worst}, of the vertices {self.arrays.elements['nodes'][worst].tolist()},"
         if status == NOT_CONVERGED:
             raise RuntimeError(
                 f"{where}: Newton's method does not converge: forces of {self.report['residual']:.3g} N are left, where "
                 f"{self.report['tolerance']:.3g} N were to be reached. Most deformed is {element} whose volume is "
-                f"{np.linalg.det(F[worst]):.3g} times that at rest. Take a smaller time step, a finer mesh or more "
+                f"{growth[worst]:.3g} times that at rest. Take a smaller time step, a finer mesh or more "
                 "stiffness_damping."
             )
         if status == SINGULAR_MATRIX:
@@ -165,6 +168,15 @@ def _make_elements(mesh: VolumeMesh, name: str) -> Array:
     elements["gradients"][:, 1:] = np.linalg.inv(edges).transpose(0, 2, 1)  # dN_a/dX, rows of D^-1
     elements["gradients"][:, 0] = -elements["gradients"][:, 1:].sum(axis=1)
     return elements
+
+
+def _check_stability(config: DeformableBodyConfig, name: str) -> None:
+    mu, second = lame_parameters(config)
+    if config.material_model() == MaterialModel.kNeoHookean and not 3.0 * second > mu:
+        raise RuntimeError(
+            f"Deformable body '{name}': a material of MaterialModel.kNeoHookean is stable at rest for a Poisson's ratio "
+            f"above 1/8; given {config.poissons_ratio():g}. Take another material, or a greater ratio."
+        )
 
 
 def _make_material(config: DeformableBodyConfig) -> Any:

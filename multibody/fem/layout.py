@@ -107,6 +107,7 @@ class StepWork(NamedTuple):
         residual: forces that are left [N], shape [3 num_nodes].
         direction: of Newton's method, by unknowns [m/s].
         trial: v on the way [m/s], shape [3 num_nodes].
+        damping_positions: where damping is that of, see newton.py [m], shape [3 num_nodes].
     """
 
     points: Array
@@ -115,3 +116,4 @@ class StepWork(NamedTuple):
     residual: Array
     direction: Array
     trial: Array
+    damping_positions: Array

@@ -10,6 +10,9 @@ positive definite, and s is such that the slope along d is no longer steep and u
 found by linear interpolation of the slope between 0 and s. A is that of the material first; where the factorization finds
 that it is not positive definite, it is made of convex parts of the elements. Linear materials take one iteration.
 
+As A lacks the derivative of damping, iterations may go on and on where elements are inside out. After some, the search
+starts anew, with damping as it was before the step: then it is for the minimum of an energy.
+
 Source: J. Nocedal, S. Wright, Numerical Optimization (2006), chapter 3.
 """
 
@@ -32,11 +35,12 @@ from merganser.multibody.fem.layout import (
 
 __all__ = ["calc_free_motion", "free_motion"]
 
-_MOST_ITERATIONS = 50
+_MOST_ITERATIONS = 200
 _MOST_SEARCHES = 12
 _RELATIVE_TOLERANCE = 1e-10  # of the forces that r is the sum of
 _ROUNDING = 1e-15  # of stresses before they cancel
 _NEARLY = 100.0  # times the tolerance, from where on rounding may be what keeps r from getting less
+_KEPT_FROM = 20  # iterations
 
 
 @device
@@ -66,12 +70,11 @@ def calc_free_motion(
     Returns:
         CONVERGED, or another status of layout.py.
     """
-    is_convex = 0
+    is_convex, is_kept = 0, 0
     for i in range(v_in.shape[0]):
         v_out[i] = v_in[i] if body.unknown[i // 3] >= 0 else 0.0
     start_step(body, q_in, work)
-    set_positions(time_step, q_in, v_in, v_out, q_out)
-    calc_residual(body, time_step, v_in, force_in, q_out, v_out, work)
+    _evaluate(body, time_step, q_in, v_in, force_in, is_kept, work, q_out, v_out)
     report["iterations"] = report["line_searches"] = 0
     last = math.inf
     while True:
@@ -86,19 +89,48 @@ def calc_free_motion(
             return NOT_CONVERGED
         last = norm
         report["iterations"] += 1
-        assemble_tangent(body, time_step, is_convex, work)
-        if not factor(body.trees, body.pattern, body.trees.shape[0], work.panels):
-            if is_convex != 0:
-                return SINGULAR_MATRIX
-            is_convex = 1
-            assemble_tangent(body, time_step, is_convex, work)
-            if not factor(body.trees, body.pattern, body.trees.shape[0], work.panels):
-                return SINGULAR_MATRIX
+        if report["iterations"] == _KEPT_FROM and body.material["stiffness_damping"] > 0.0:
+            is_kept = 1
+            for i in range(q_in.shape[0]):
+                work.damping_positions[i] = q_in[i]
+                v_out[i] = v_in[i] if body.unknown[i // 3] >= 0 else 0.0
+            _evaluate(body, time_step, q_in, v_in, force_in, is_kept, work, q_out, v_out)
+        is_convex = _factor_tangent(body, time_step, is_convex, is_kept, q_out, work)
+        if is_convex < 0:
+            return SINGULAR_MATRIX
         _set_direction(body, work)
-        _search(body, time_step, q_in, v_in, force_in, work, q_out, v_out, report)
+        _search(body, time_step, q_in, v_in, force_in, is_kept, work, q_out, v_out, report)
 
 
 free_motion = kernel(calc_free_motion)
+
+
+@device
+def _evaluate(
+    body: BodyArrays, time_step: float, q_in: Array, v_in: Array, force_in: Array, is_kept: int, work: StepWork,
+    q_out: Array, v_next: Array,
+) -> None:  # fmt: skip
+    """q+ and r."""
+    set_positions(time_step, q_in, v_in, v_next, q_out)
+    if is_kept == 0:
+        for i in range(q_out.shape[0]):
+            work.damping_positions[i] = q_out[i]
+    calc_residual(body, time_step, v_in, force_in, q_out, v_next, work)
+
+
+@device
+def _factor_tangent(
+    body: BodyArrays, time_step: float, is_convex: int, is_kept: int, q_next: Array, work: StepWork
+) -> int:
+    """Factors A; returns whether it had to be of convex parts, and -1 if these were not enough."""
+    assemble_tangent(body, time_step, q_next, is_convex, is_kept, work)
+    if factor(body.trees, body.pattern, body.trees.shape[0], work.panels):
+        return is_convex
+    if is_convex == 0:
+        assemble_tangent(body, time_step, q_next, 1, is_kept, work)
+        if factor(body.trees, body.pattern, body.trees.shape[0], work.panels):
+            return 1
+    return -1
 
 
 @device
@@ -169,6 +201,7 @@ def _search(
     q_in: Array,
     v_in: Array,
     force_in: Array,
+    is_kept: int,
     work: StepWork,
     q_out: Array,
     v_io: Array,
@@ -183,8 +216,7 @@ def _search(
             if body.unknown[node] >= 0:
                 for i in range(3):
                     v_io[3 * node + i] = work.trial[3 * node + i] + share * work.direction[body.unknown[node] + i]
-        set_positions(time_step, q_in, v_in, v_io, q_out)
-        calc_residual(body, time_step, v_in, force_in, q_out, v_io, work)
+        _evaluate(body, time_step, q_in, v_in, force_in, is_kept, work, q_out, v_io)
         slope = _slope(body, work)
         if slope <= -0.5 * first or search == _MOST_SEARCHES - 1:
             return

@@ -41,6 +41,7 @@ ADDRESSES: dict[str, tuple[str, ...]] = {
     "lcm": ("framework.lcm",),
     "manipulation": ("multibody.manipulation",),
     "math": ("framework.math", "framework.autodiff"),
+    "multibody.fem": ("multibody.fem",),
     "multibody.fix_inertia": ("multibody.fix_inertia",),
     "multibody.inverse_kinematics": ("multibody.inverse_kinematics",),
     "multibody.math": ("multibody.math",),
