@@ -6,6 +6,6 @@ if not TYPE_CHECKING:
     from merganser.framework.core.lazy_packages import lazy_packages
 
     __getattr__ = lazy_packages(
-        __name__, "algorithms", "controllers", "fem", "inverse_kinematics", "manipulation", "math", "parsing", "planning",
-        "plant", "sensors", "tree", "visualization",
+        __name__, "algorithms", "controllers", "fem", "inverse_kinematics", "manipulation", "math", "parsing",
+        "planning", "plant", "sensors", "tree", "visualization",
     )  # fmt: skip

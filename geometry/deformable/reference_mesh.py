@@ -1,9 +1,9 @@
 """The tetrahedra of a deformable geometry at rest: of a shape by a resolution hint, or of a file.
 
 Balls are octahedra of eight tetrahedra around the center, each of which is divided into eight, and these again, until
-edges are short enough: four at the corners, and four around the shortest diagonal of the octahedron between them. New vertices
-between two on the surface are moved onto it. Vertices and tetrahedra are pydrake's, in its order, but for single ones where
-diagonals are equally long up to rounding, from the third division on.
+edges are short enough: four at the corners, and four around the shortest diagonal of the octahedron between them. New
+vertices between two on the surface are moved onto it. Vertices and tetrahedra are pydrake's, in its order, but for
+single ones where diagonals are equally long up to rounding, from the third division on.
 
 Boxes are grids of cells, each of six tetrahedra around a diagonal (Kuhn 1960).
 """
@@ -136,6 +136,6 @@ _MAKERS: dict[type[Shape], Callable[[Any, float], VolumeMesh]] = {
 def _check_count(count: float, hint: float) -> None:
     if count > MOST_TETRAHEDRA:
         raise RuntimeError(
-            f"With a resolution hint of {hint:g} m, a deformable geometry would be made of {count:.3g} tetrahedra, more "
-            f"than {MOST_TETRAHEDRA}. Take a greater hint."
+            f"With a resolution hint of {hint:g} m, a deformable geometry would be made of {count:.3g} tetrahedra, "
+            f"more than {MOST_TETRAHEDRA}. Take a greater hint."
         )

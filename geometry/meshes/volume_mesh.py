@@ -206,6 +206,6 @@ def first_flaw(volume: VolumeMesh) -> str:
     t = int(flat[0])
     what = "is flat" if abs(volumes[t]) <= _FLAT * longest[t] ** 3 else "is inside out"
     return (
-        f"tetrahedron {t}, of the vertices {corners[t].tolist()}, {what}: its volume is {volumes[t]:.3g} m³, which must "
-        "be positive. Remove it, or exchange two of its vertices"
+        f"tetrahedron {t}, of the vertices {corners[t].tolist()}, {what}: its volume is {volumes[t]:.3g} m³, which "
+        "must be positive. Remove it, or exchange two of its vertices"
     )

@@ -1,14 +1,14 @@
 """The equations of one step of a body, and their derivatives.
 
-A step goes from q, v to q+, v+ by Newmark's method with gamma = 1 and beta = 1/2, which is the trapezoidal rule for q and
-the implicit Euler method for v. With Rayleigh damping, as Drake has it,
+A step goes from q, v to q+, v+ by Newmark's method with gamma = 1 and beta = 1/2, which is the trapezoidal rule for q
+and the implicit Euler method for v. With Rayleigh damping, as Drake has it,
 
     q+ = q + h/2 (v + v+)                                                                 (1)
     r(v+) = M (v+ - v) / h + (alpha M + beta K(q+)) v+ - f(q+) - f_ext = 0                (2)
     A = (1/h + alpha) M + (h/2 + beta) K(q+)                                              (3)
 
-Damping takes the convex part of K, see materials/principal.py, so that it always slows. A is the derivative of r by v+ but
-for that of this K.
+Damping takes the convex part of K, see materials/principal.py, so that it always slows. A is the derivative of r by v+
+but for that of this K.
 
 Sources: N. Newmark, A Method of Computation for Structural Dynamics (1959); X. Han, J. Masterjohn, A. Castro, A Convex
 Formulation of Frictional Contact between Rigid and Deformable Bodies (2023), section IV.

@@ -131,8 +131,8 @@ class FemBody:
         element = f"tetrahedron {worst}, of the vertices {self.arrays.elements['nodes'][worst].tolist()},"
         if status == NOT_CONVERGED:
             raise RuntimeError(
-                f"{where}: Newton's method does not converge: forces of {self.report['residual']:.3g} N are left, where "
-                f"{self.report['tolerance']:.3g} N were to be reached. Most deformed is {element} whose volume is "
+                f"{where}: Newton's method does not converge: forces of {self.report['residual']:.3g} N are left, "
+                f"where {self.report['tolerance']:.3g} N were to be reached. Most deformed is {element} whose volume is "
                 f"{growth[worst]:.3g} times that at rest. Take a smaller time step, a finer mesh or more "
                 "stiffness_damping."
             )
@@ -174,8 +174,8 @@ def _check_stability(config: DeformableBodyConfig, name: str) -> None:
     mu, second = lame_parameters(config)
     if config.material_model() == MaterialModel.kNeoHookean and not 3.0 * second > mu:
         raise RuntimeError(
-            f"Deformable body '{name}': a material of MaterialModel.kNeoHookean is stable at rest for a Poisson's ratio "
-            f"above 1/8; given {config.poissons_ratio():g}. Take another material, or a greater ratio."
+            f"Deformable body '{name}': a material of MaterialModel.kNeoHookean is stable at rest for a Poisson's "
+            f"ratio above 1/8; given {config.poissons_ratio():g}. Take another material, or a greater ratio."
         )
 
 

@@ -7,10 +7,11 @@ With nodes a, b of an element at x_a, gradients g_a = dN_a/dX, and its volume V 
     K_ab = V sum_jl dP_ij/dF_kl g_aj g_bl,   K_ab = -df_a/dx_b                            (3)
     M_ab = rho V / 16                                                                     (4)
 
-where (4) is the integral of rho N_a N_b by the same point, in which each N_a is 1/4: an element resists accelerations of
-its center only.
+where (4) is the integral of rho N_a N_b by the same point, in which each N_a is 1/4: an element resists accelerations
+of its center only.
 
-Sources: E. Sifakis, J. Barbic, FEM Simulation of 3D Deformable Solids (2012), sections 4.1 and 4.2; (4) as Drake has it.
+Sources: E. Sifakis, J. Barbic, FEM Simulation of 3D Deformable Solids (2012), sections 4.1 and 4.2; (4) as Drake has
+it.
 """
 
 from __future__ import annotations

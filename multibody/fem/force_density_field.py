@@ -49,8 +49,8 @@ class ForceDensityFieldBase(abc.ABC):
         density = np.asarray(self.DoEvaluateAt(context, np.asarray(p_WQ, np.float64).reshape(3)))
         if density.size != 3 or (density.dtype != object and not np.isfinite(density).all()):
             raise RuntimeError(
-                f"{type(self).__name__}.DoEvaluateAt() must return three finite numbers, a density in N/m³; it returned "
-                f"{density!r}."
+                f"{type(self).__name__}.DoEvaluateAt() must return three finite numbers, a density in N/m³; it "
+                f"returned {density!r}."
             )
         return density.reshape(3)
 

@@ -7,8 +7,8 @@ positive definite, and s is such that the slope along d is no longer steep and u
 
     d . r(v+ + s d) <= -d . r(v+) / 2                                                     (2)
 
-found by linear interpolation of the slope between 0 and s. A is that of the material first; where the factorization finds
-that it is not positive definite, it is made of convex parts of the elements. Linear materials take one iteration.
+found by linear interpolation of the slope between 0 and s. A is that of the material first; where the factorization
+finds that it is not positive definite, it is made of convex parts of the elements. Linear materials take one iteration.
 
 As A lacks the derivative of damping, iterations may go on and on where elements are inside out. After some, the search
 starts anew, with damping as it was before the step: then it is for the minimum of an energy.

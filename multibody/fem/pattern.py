@@ -1,7 +1,7 @@
 """Which blocks the tangent matrix of a body has, in which order it is factored, and where elements add to it.
 
-The matrix has a block of 3 x 3 for each pair of nodes that share an element. Neighbours are taken together two by two, as
-the factorization of contact (contact/factorization.py) is fastest with blocks of six, which free rigid bodies have.
+The matrix has a block of 3 x 3 for each pair of nodes that share an element. Neighbours are taken together two by two,
+as the factorization of contact (contact/factorization.py) is fastest with blocks of six, which free rigid bodies have.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _ordered(trees: Array, pairs: Array) -> Pattern:
 
 @device
 def _set_place(tree_of: Array, unknown: Array, trees: Array, pattern: Any, a: int, b: int) -> tuple[int, int]:
-    """Where the block of two nodes starts in the panels, and from which of its rows to the next; -1 if it is not kept."""
+    """Where the block of two nodes starts in the panels, and the stride of its rows; -1 if it is not kept."""
     if unknown[a] < 0 or unknown[b] < 0:
         return -1, 0
     p, q = pattern.position[tree_of[a]], pattern.position[tree_of[b]]

@@ -3,12 +3,12 @@
     F = U diag(sigma) V^T,   det U = det V = 1                                            (1)
     A = W diag(w) W^T        of a symmetric A                                             (2)
 
-Equation (1) by turning pairs of columns of F until all are orthogonal, which keeps all digits of small sigma. The sign of
-det F goes to the smallest sigma, as what turns an element inside out with the least energy.
+Equation (1) by turning pairs of columns of F until all are orthogonal, which keeps all digits of small sigma. The sign
+of det F goes to the smallest sigma, as what turns an element inside out with the least energy.
 
-Sources: M. Hestenes, Inversion of Matrices by Biorthogonalization and Related Results (1958), equation (1); G. Golub, C.
-Van Loan, Matrix Computations (2013), section 8.5 (Jacobi); G. Irving, J. Teran, R. Fedkiw, Invertible Finite Elements for
-Robust Simulation of Large Deformation (2004), section 4 (signs).
+Sources: M. Hestenes, Inversion of Matrices by Biorthogonalization and Related Results (1958), equation (1); G. Golub,
+C. Van Loan, Matrix Computations (2013), section 8.5 (Jacobi); G. Irving, J. Teran, R. Fedkiw, Invertible Finite
+Elements for Robust Simulation of Large Deformation (2004), section 4 (signs).
 """
 
 from __future__ import annotations

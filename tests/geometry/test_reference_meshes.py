@@ -67,7 +67,7 @@ def test_files_are_taken_as_they_are_and_scaled():
     mesh = make_reference_mesh(of_file(TWO, 2.0), 0.001)
     assert mesh.tetrahedron_array().tolist() == [[0, 1, 2, 3], [1, 2, 3, 4]]
     assert mesh.vertex_array()[4].tolist() == [2.0, 2.0, 2.0]
-    with pytest.raises(RuntimeError, match="two.vtk.* tetrahedron 1, .* inside out"):
+    with pytest.raises(RuntimeError, match=r"two.vtk.* tetrahedron 1, .* inside out"):
         make_reference_mesh(of_file(TWO.replace("4 1 2 3 4", "4 2 1 3 4")), 1.0)
 
 
@@ -76,7 +76,7 @@ def test_what_has_no_tetrahedra_is_refused_by_name():
         with pytest.raises(RuntimeError, match=f"deformable {type(shape).__name__}.*Box, Ellipsoid, Sphere"):
             make_reference_mesh(shape, 0.1)
     for hint in (0.0, -1.0, float("nan"), float("inf")):
-        with pytest.raises(RuntimeError, match="resolution hint .* must be positive"):
+        with pytest.raises(RuntimeError, match=r"resolution hint .* must be positive"):
             make_reference_mesh(Sphere(1.0), hint)
     for shape in (Box(1.0, 1.0, 1.0), Sphere(1.0)):
         with pytest.raises(RuntimeError, match="Take a greater hint"):

@@ -9,7 +9,8 @@
 
 with the third stretch s_k of each pair; in (4) it is there for i != j.
 
-Source: A. Stomakhin, R. Howes, C. Schroeder, J. Teran, Energetically Consistent Invertible Elasticity (2012), section 3.
+Source: A. Stomakhin, R. Howes, C. Schroeder, J. Teran, Energetically Consistent Invertible Elasticity (2012), section
+3.
 """
 
 from __future__ import annotations

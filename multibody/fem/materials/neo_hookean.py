@@ -7,8 +7,9 @@
 
 with I = tr(F^T F), J = det F, J_i = dJ/ds_i and the third stretch s_k of each pair, in (3) for i != j.
 
-As in Drake, mu and lambda are Lame's parameters as they stand, without the source's section 3.4: where strains are small,
-this is linear elasticity of mu and lambda - mu. Rest is stable if 3 lambda > mu, for a Poisson's ratio above 1/8.
+As in Drake, mu and lambda are Lame's parameters as they stand, without the source's section 3.4: where strains are
+small, this is linear elasticity of mu and lambda - mu. Rest is stable if 3 lambda > mu, for a Poisson's ratio above
+1/8.
 
 Source: B. Smith, F. de Goes, T. Kim, Stable Neo-Hookean Flesh Simulation (2018), equation (13) but for a constant.
 """

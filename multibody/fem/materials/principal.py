@@ -10,8 +10,8 @@ With F = U diag(sigma) V^T, an energy Psi(sigma), and E_ij = u_i v_j^T,
 The eigenvalues of (1) are those of the matrix Psi_ij, flips and twists; without the negative ones it is convex.
 Materials give flips and twists without the differences, which lose digits.
 
-Sources: A. Stomakhin, R. Howes, C. Schroeder, J. Teran, Energetically Consistent Invertible Elasticity (2012), section 4;
-B. Smith, F. de Goes, T. Kim, Analytic Eigensystems for Isotropic Distortion Energies (2019), section 4.
+Sources: A. Stomakhin, R. Howes, C. Schroeder, J. Teran, Energetically Consistent Invertible Elasticity (2012), section
+4; B. Smith, F. de Goes, T. Kim, Analytic Eigensystems for Isotropic Distortion Energies (2019), section 4.
 """
 
 from __future__ import annotations

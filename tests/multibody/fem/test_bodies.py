@@ -239,20 +239,20 @@ def test_meshes_that_are_no_bodies_are_refused_by_name_and_element():
     mesh = bar_mesh((0.1, 0.1, 0.1), (1, 1, 1))
     tetrahedra, vertices = mesh.tetrahedron_array().copy(), mesh.vertex_array()
     tetrahedra[2, :2] = tetrahedra[2, 1::-1]
-    with pytest.raises(RuntimeError, match="'jelly': of its mesh, tetrahedron 2, .* inside out: .* exchange two"):
+    with pytest.raises(RuntimeError, match=r"'jelly': of its mesh, tetrahedron 2, .* inside out: .* exchange two"):
         FemBody(VolumeMesh(tetrahedra, vertices), config(), name="jelly")
-    with pytest.raises(RuntimeError, match="'jelly': of its mesh, tetrahedron 0, .* is flat"):
+    with pytest.raises(RuntimeError, match=r"'jelly': of its mesh, tetrahedron 0, .* is flat"):
         FemBody(VolumeMesh(mesh.tetrahedron_array(), vertices * [1.0, 1.0, 0.0]), config(), name="jelly")
     with pytest.raises(RuntimeError, match="'jelly': vertex 8 of its mesh belongs to no tetrahedron"):
         FemBody(VolumeMesh(mesh.tetrahedron_array(), np.vstack([vertices, [1.0, 1.0, 1.0]])), config(), name="jelly")
-    with pytest.raises(RuntimeError, match="'jelly': vertex 3 of its mesh is at .*nan.* not finite"):
+    with pytest.raises(RuntimeError, match=r"'jelly': vertex 3 of its mesh is at .*nan.* not finite"):
         bad = vertices.copy()
         bad[3, 1] = np.nan
         FemBody(VolumeMesh(mesh.tetrahedron_array(), bad), config(), name="jelly")
 
 
 def test_a_neo_hookean_material_that_is_not_stable_at_rest_is_refused():
-    with pytest.raises(RuntimeError, match="'bar': .*kNeoHookean.* Poisson's ratio .* 0.1"):
+    with pytest.raises(RuntimeError, match=r"'bar': .*kNeoHookean.* Poisson's ratio .* 0.1"):
         clamped_bar(config(MaterialModel.kNeoHookean, nu=0.1))
 
 
@@ -260,9 +260,9 @@ def test_a_motion_that_is_not_determined_or_not_finite_is_an_error_with_body_and
     one = VolumeMesh(np.array([[0, 1, 2, 3]]), np.vstack([np.zeros(3), np.eye(3)]))
     body = FemBody(one, config(), name="chip")
     q = one.vertex_array().ravel()
-    with pytest.raises(RuntimeError, match="'chip' at time 1.5 s.* not determined.* finer mesh"):
+    with pytest.raises(RuntimeError, match=r"'chip' at time 1.5 s.* not determined.* finer mesh"):
         body.step(0.01, q, np.zeros(12), gravity(body), time=1.5)
     v = np.zeros(12)
     v[4] = np.nan
-    with pytest.raises(RuntimeError, match="'chip' at time 2 s.* not finite"):
+    with pytest.raises(RuntimeError, match=r"'chip' at time 2 s.* not finite"):
         body.step(0.01, q, v, gravity(body), time=2.0)

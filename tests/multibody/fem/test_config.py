@@ -83,7 +83,7 @@ def test_force_density_fields_are_evaluated_and_cloned():
         assert type(twin) is Wind and twin is not wind and twin.speed == 3.0
     assert [int(kind) for kind in ForceDensityType] == [0, 1]
     assert ForceDensityFieldBase_[float] is ForceDensityFieldBase
-    with pytest.raises(RuntimeError, match="Wind.DoEvaluateAt.*three finite numbers"):
+    with pytest.raises(RuntimeError, match=r"Wind.DoEvaluateAt.*three finite numbers"):
         Wind(float("nan")).EvaluateAt(None, [0.0, 0.0, 1.0])
     with pytest.raises(TypeError, match="takes a ForceDensityType"):
         Wind(1.0, 0)

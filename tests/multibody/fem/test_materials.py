@@ -179,7 +179,7 @@ def test_matrices_are_made_of_two_rotations_and_principal_stretches(F):
     decompose(F, U, sigma, V)
     assert U @ np.diag(sigma) @ V.T == pytest.approx(F, abs=1e-14)
     for R in (U, V):
-        assert R.T @ R == pytest.approx(np.eye(3), abs=1e-14)
+        assert pytest.approx(np.eye(3), abs=1e-14) == R.T @ R
         assert np.linalg.det(R) == pytest.approx(1.0)
     assert sorted(abs(sigma)) == pytest.approx(sorted(np.linalg.svd(F)[1]), abs=1e-14)
     assert sigma[np.abs(sigma).argmin()] == sigma.min()
