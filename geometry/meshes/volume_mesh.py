@@ -109,6 +109,10 @@ class VolumeMesh:
         """The volume of tetrahedron e [m³]; negative if it is inside out."""
         return scalar(_triple_product(*self._edges(self._corners(e))) / 6.0)
 
+    def CalcTetrahedronVolumes(self) -> Array:
+        """The volumes of all tetrahedra [m³], negative of those that are inside out, shape [num_elements]."""
+        return np.asarray(_triple_product(*self._edges(self._tetrahedra)) / 6.0)
+
     def CalcVolume(self) -> Any:
         """The volume of all tetrahedra [m³]."""
         return scalar(_triple_product(*self._edges(self._tetrahedra)).sum() / 6.0)

@@ -79,6 +79,10 @@ class FemBody:
         np.add.at(masses, self.arrays.elements["nodes"], share[:, np.newaxis])
         return masses
 
+    def element_masses(self) -> Array:
+        """The masses of the tetrahedra [kg], shape [num_elements]."""
+        return np.asarray(self.arrays.material["density"] * self.arrays.elements["volume"])
+
     def step(
         self,
         time_step: float,
@@ -87,24 +91,29 @@ class FemBody:
         force: ArrayLike,
         work: StepWork | None = None,
         time: float = 0.0,
+        held: ArrayLike | None = None,
     ) -> tuple[Array, Array]:
         """Returns positions and velocities after a step, see newton.py.
 
         Args:
             time_step: h [s].
-            q, v: before the step [m], [m/s], shape [3 num_nodes]; held nodes stay where q has them.
+            q, v: before the step [m], [m/s], shape [3 num_nodes].
             force: from outside [N], shape [3 num_nodes].
             work: room; by default it is made.
             time: before the step, for messages [s].
+            held: where held nodes are put [m], shape [3 num_nodes], which other nodes do not look at; by default where q
+                has them.
 
         Raises:
             RuntimeError: there is no solution to be found.
         """
         q_in, v_in, f = (np.array(a, np.float64).reshape(3 * self.num_nodes) for a in (q, v, force))
-        v_in[np.repeat(self.is_held, 3)] = 0.0
+        moves = np.repeat(~self.is_held, 3)
+        v_in[~moves] = 0.0
+        q_held = q_in if held is None else np.where(moves, q_in, np.asarray(held, np.float64).reshape(-1))
         room = self.make_work() if work is None else work
         q_out, v_out = np.empty_like(q_in), np.empty_like(v_in)
-        status = free_motion(time_step, self.arrays, q_in, v_in, f, room, q_out, v_out, self.report)
+        status = free_motion(time_step, self.arrays, q_in, q_held, v_in, f, room, q_out, v_out, self.report)
         if status != 0:
             self._raise(int(status), time, time_step, room)
         return q_out, v_out
@@ -132,8 +141,8 @@ class FemBody:
         if status == NOT_CONVERGED:
             raise RuntimeError(
                 f"{where}: Newton's method does not converge: forces of {self.report['residual']:.3g} N are left, "
-                f"where {self.report['tolerance']:.3g} N were to be reached. Most deformed is {element} whose volume is "
-                f"{growth[worst]:.3g} times that at rest. Take a smaller time step, a finer mesh or more "
+                f"where {self.report['tolerance']:.3g} N were to be reached. Most deformed is {element} whose volume "
+                f"is {growth[worst]:.3g} times that at rest. Take a smaller time step, a finer mesh or more "
                 "stiffness_damping."
             )
         if status == SINGULAR_MATRIX:

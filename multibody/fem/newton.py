@@ -47,6 +47,7 @@ _KEPT_FROM = 20  # iterations
 def calc_free_motion(
     time_step: float,
     body: BodyArrays,
+    q_start: Array,
     q_in: Array,
     v_in: Array,
     force_in: Array,
@@ -60,8 +61,8 @@ def calc_free_motion(
     Args:
         time_step: h [s].
         body: at rest.
-        q_in, v_in: before the step [m], [m/s], shape [3 num_nodes]; those of held nodes stay, and their velocities
-            should be zero.
+        q_start: positions before the step, which rotations of linear corotated elements are of [m], shape [3 num_nodes].
+        q_in, v_in: the same, and velocities [m/s], but of held nodes where they are held, and zero.
         force_in: f_ext [N].
         work: is written.
         q_out, v_out: after the step.
@@ -73,7 +74,7 @@ def calc_free_motion(
     is_convex, is_kept = 0, 0
     for i in range(v_in.shape[0]):
         v_out[i] = v_in[i] if body.unknown[i // 3] >= 0 else 0.0
-    start_step(body, q_in, work)
+    start_step(body, q_start, work)
     _evaluate(body, time_step, q_in, v_in, force_in, is_kept, work, q_out, v_out)
     report["iterations"] = report["line_searches"] = 0
     last = math.inf

@@ -21,7 +21,6 @@ __all__ = ["Workspace"]
 Array = NDArray[Any]
 
 
-
 # What parameters of kernels are attributes of a workspace, and which.
 _ATTRIBUTES = {
     f"{name}{ending}": name

@@ -219,7 +219,7 @@ def test_a_step_is_the_same_compiled_and_interpreted(model):
     results = []
     for step in (free_motion, free_motion.interpreted):
         out, report = np.full((2, q.size), np.nan), np.zeros(1, report_dtype)[0]
-        assert step(0.02, body.arrays, q, v, gravity(body), body.make_work(), out[0], out[1], report) == 0
+        assert step(0.02, body.arrays, q, q, v, gravity(body), body.make_work(), out[0], out[1], report) == 0
         results.append(out)
     assert results[0] == pytest.approx(results[1], abs=1e-11)
 
