@@ -101,8 +101,8 @@ class FemBody:
             force: from outside [N], shape [3 num_nodes].
             work: room; by default it is made.
             time: before the step, for messages [s].
-            held: where held nodes are put [m], shape [3 num_nodes], which other nodes do not look at; by default where q
-                has them.
+            held: where held nodes are put [m], shape [3 num_nodes], of which nothing else is read; by default where
+                q has them.
 
         Raises:
             RuntimeError: there is no solution to be found.
@@ -134,7 +134,8 @@ class FemBody:
 
     def _raise(self, status: int, time: float, time_step: float, work: StepWork) -> None:
         F = work.points["F"]
-        growth = np.where(np.isfinite(F).all(axis=(1, 2)), np.linalg.det(np.nan_to_num(F)), -np.inf)
+        with np.errstate(all="ignore"):
+            growth = np.nan_to_num(np.linalg.det(F), nan=-np.inf)
         worst = int(growth.argmin())
         where = f"Deformable body '{self.name}' at time {time:g} s, step {time_step:g} s"
         element = f"tetrahedron {worst}, of the vertices {self.arrays.elements['nodes'][worst].tolist()},"

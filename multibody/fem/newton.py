@@ -61,7 +61,8 @@ def calc_free_motion(
     Args:
         time_step: h [s].
         body: at rest.
-        q_start: positions before the step, which rotations of linear corotated elements are of [m], shape [3 num_nodes].
+        q_start: positions before the step, of which rotations of linear corotated elements are [m], shape
+            [3 num_nodes].
         q_in, v_in: the same, and velocities [m/s], but of held nodes where they are held, and zero.
         force_in: f_ext [N].
         work: is written.
@@ -81,7 +82,8 @@ def calc_free_motion(
     while True:
         report["residual"] = _norm(body, work.residual)
         report["tolerance"] = _tolerance(body, time_step, force_in, q_out, v_in, v_out, work)
-        norm, tolerance = report["residual"], report["tolerance"]
+        norm: float = report["residual"]
+        tolerance: float = report["tolerance"]
         if not norm < math.inf:
             return NOT_FINITE
         if norm <= tolerance or (norm <= _NEARLY * tolerance and norm > 0.5 * last):

@@ -116,7 +116,11 @@ class DeformableModel(PhysicalModel):
         assert mesh is not None
         body = DeformableBody(name, instance, geometry_id, mesh, geometry_instance.pose(), config.__deepcopy__(None))
         body._add_to(self._tree, len(self._bodies), False)
-        body._body()  # refuses meshes and materials that are not fit
+        try:
+            body._body()  # refuses meshes and materials that are not fit
+        except RuntimeError:
+            self._geometry.forget_deformable(geometry_id)
+            raise
         self._bodies.append(body)
         return body.body_id()
 
@@ -175,9 +179,9 @@ class DeformableModel(PhysicalModel):
         return not (self._bodies or self._forces)
 
     @overload
-    def GetBody(self, id: DeformableBodyId) -> DeformableBody: ...
+    def GetBody(self, id: DeformableBodyId | DeformableBodyIndex) -> DeformableBody: ...
     @overload
-    def GetBody(self, index: DeformableBodyIndex) -> DeformableBody: ...
+    def GetBody(self, *, index: DeformableBodyIndex) -> DeformableBody: ...
     def GetBody(self, id: Any = None, index: Any = None) -> DeformableBody:
         """Returns a body by its identifier or its index.
 
@@ -233,9 +237,9 @@ class DeformableModel(PhysicalModel):
         return ", ".join(f"'{body.name()}' ({body.body_id()!r})" for body in self._bodies) or "none"
 
     @overload
-    def GetBodyId(self, index: DeformableBodyIndex) -> DeformableBodyId: ...
+    def GetBodyId(self, index: DeformableBodyIndex | GeometryId) -> DeformableBodyId: ...
     @overload
-    def GetBodyId(self, geometry_id: GeometryId) -> DeformableBodyId: ...
+    def GetBodyId(self, *, geometry_id: GeometryId) -> DeformableBodyId: ...
     def GetBodyId(self, index: Any = None, geometry_id: Any = None) -> DeformableBodyId:
         """Returns the identifier of a body by its index or its geometry.
 
@@ -375,7 +379,9 @@ class DeformableModel(PhysicalModel):
         if scene_graph is None:
             return
         inspector = scene_graph.model_inspector()
-        names = [body.name() for body in self._bodies if inspector.GetProximityProperties(body.geometry_id())]
+        names = [
+            body.name() for body in self._bodies if inspector.GetProximityProperties(body.geometry_id()) is not None
+        ]
         if names:
             warnings.warn(
                 f"Deformable bodies {names} of plant '{self._model.path()}' have proximity properties, but contact "

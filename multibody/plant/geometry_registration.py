@@ -280,6 +280,11 @@ class GeometryRegistration:
         world = self.scene_graph.world_frame_id()
         return self.scene_graph.RegisterDeformableGeometry(self.source_id, world, scoped, resolution_hint)
 
+    def forget_deformable(self, geometry_id: GeometryId) -> None:
+        """Removes the geometry of a body that is no body."""
+        assert self.scene_graph is not None and self.source_id is not None
+        self.scene_graph.RemoveGeometry(self.source_id, geometry_id)
+
     def get_visual_geometries_for_body(self, body: RigidBody) -> list[GeometryId]:
         """Returns the geometries registered for drawing a body."""
         return list(self.visual_geometries.get(body.index(), []))

@@ -21,6 +21,7 @@ __all__ = ["Workspace"]
 Array = NDArray[Any]
 
 
+
 # What parameters of kernels are attributes of a workspace, and which.
 _ATTRIBUTES = {
     f"{name}{ending}": name
