@@ -19,6 +19,7 @@ Source: J. Nocedal, S. Wright, Numerical Optimization (2006), chapter 3.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from merganser.framework.native import device, kernel
 from merganser.multibody.contact.factorization import factor, solve
@@ -54,7 +55,7 @@ def calc_free_motion(
     work: StepWork,
     q_out: Array,
     v_out: Array,
-    report: Array,
+    report: Any,
 ) -> int:
     """One step from q, v under external forces.
 
@@ -82,8 +83,7 @@ def calc_free_motion(
     while True:
         report["residual"] = _norm(body, work.residual)
         report["tolerance"] = _tolerance(body, time_step, force_in, q_out, v_in, v_out, work)
-        norm: float = report["residual"]
-        tolerance: float = report["tolerance"]
+        norm, tolerance = report["residual"], report["tolerance"]
         if not norm < math.inf:
             return NOT_FINITE
         if norm <= tolerance or (norm <= _NEARLY * tolerance and norm > 0.5 * last):
@@ -208,7 +208,7 @@ def _search(
     work: StepWork,
     q_out: Array,
     v_io: Array,
-    report: Array,
+    report: Any,
 ) -> None:
     """Equation (1), right, with (2)."""
     first, share = _slope(body, work), 1.0
