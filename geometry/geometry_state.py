@@ -32,6 +32,7 @@ from merganser.geometry.scene_graph_config import SceneGraphConfig, default_valu
 from merganser.geometry.shapes import Convex, Mesh, Shape
 
 if TYPE_CHECKING:
+    from merganser.geometry.meshes import VolumeMesh
     from merganser.geometry.rendering.render_engine import RenderEngine
 
 __all__ = ["Frame", "Geometry", "GeometryState", "Source"]
@@ -71,7 +72,12 @@ class Frame:
 
 @dataclass(slots=True)
 class Geometry:
-    """A geometry G, fixed to a frame F."""
+    """A geometry G, fixed to a frame F, or a deformable one, whose vertices a source tells.
+
+    Attributes:
+        resolution_hint: of a deformable geometry, see `SceneGraph.RegisterDeformableGeometry`; else None.
+        reference_mesh: of a deformable geometry at rest, in G; else None.
+    """
 
     id: GeometryId
     source_id: SourceId
@@ -80,10 +86,16 @@ class Geometry:
     shape: Shape
     X_FG: RigidTransform
     properties: dict[Role, GeometryProperties] = field(default_factory=dict)
+    resolution_hint: float | None = None
+    reference_mesh: VolumeMesh | None = None
 
     def has_role(self, role: Role) -> bool:
         """Whether the geometry plays this role; it has the role kUnassigned if it has no other."""
         return not self.properties if role == Role.kUnassigned else role in self.properties
+
+    def is_seen(self) -> bool:
+        """Whether cameras see it: not deformable ones, which renderers do not know."""
+        return Role.kPerception in self.properties and self.reference_mesh is None
 
 
 class GeometryState:
@@ -257,8 +269,31 @@ class GeometryState:
 
     # ------------------------------------------------------------------ geometries
 
-    def register_geometry(self, source_id: SourceId, frame_id: FrameId, geometry: GeometryInstance) -> GeometryId:
-        """Adds geometry G to frame F; see `SceneGraph.RegisterGeometry`."""
+    def register_deformable_geometry(
+        self, source_id: SourceId, frame_id: FrameId, geometry: GeometryInstance, resolution_hint: float
+    ) -> GeometryId:
+        """Adds a deformable geometry to the world frame; see `SceneGraph.RegisterDeformableGeometry`."""
+        if frame_id != WORLD_FRAME_ID:
+            raise RuntimeError(
+                f"Deformable geometries belong to the world frame; given {frame_id!r}, frame "
+                f"'{self.frame(frame_id).name}'. Pass SceneGraph.world_frame_id()."
+            )
+        if not isinstance(geometry, GeometryInstance):
+            raise TypeError(f"A GeometryInstance was expected; given {geometry!r}.")
+        from merganser.geometry.deformable.reference_mesh import make_reference_mesh
+
+        mesh = make_reference_mesh(geometry.shape(), resolution_hint)
+        return self.register_geometry(source_id, frame_id, geometry, float(resolution_hint), mesh)
+
+    def register_geometry(
+        self,
+        source_id: SourceId,
+        frame_id: FrameId,
+        geometry: GeometryInstance,
+        resolution_hint: float | None = None,
+        reference_mesh: VolumeMesh | None = None,
+    ) -> GeometryId:
+        """Adds geometry G to frame F; see `SceneGraph.RegisterGeometry`. Deformable ones have a hint and a mesh."""
         source = self.source(source_id)
         frame = self._require_frame_of_source(frame_id, source)
         if not isinstance(geometry, GeometryInstance):
@@ -273,8 +308,10 @@ class GeometryState:
         if Role.kProximity in properties:
             self._require_collidable(name, given.shape())
             with_defaults(given.proximity_properties(), self.default_properties)  # type: ignore[arg-type]
-        record = Geometry(id, source_id, frame_id, name, given.shape(), given.pose(), properties)
-        if Role.kPerception in properties:
+        record = Geometry(
+            id, source_id, frame_id, name, given.shape(), given.pose(), properties, resolution_hint, reference_mesh
+        )
+        if record.is_seen():
             self.renderers.register(record)
         if Role.kProximity in properties:
             self.filters.add(id, frame_id)
@@ -318,7 +355,12 @@ class GeometryState:
         if geometry.has_role(Role.kProximity):
             _require_mesh_file(geometry.name, new_shape)
         new_X_FG = geometry.X_FG if X_FG is None else checked_pose(geometry.name, X_FG)
-        if geometry.has_role(Role.kPerception):
+        if geometry.reference_mesh is not None:
+            raise RuntimeError(
+                f"ChangeShape(): geometry '{geometry.name}' ({geometry_id!r}) is deformable. Remove it, and register "
+                "another one."
+            )
+        if geometry.is_seen():
             self.renderers.replace(geometry, replace(geometry, shape=new_shape, X_FG=new_X_FG))
         geometry.shape, geometry.X_FG = new_shape, new_X_FG
         self._note_change(geometry.properties)
@@ -353,9 +395,9 @@ class GeometryState:
             with_defaults(given, self.default_properties)
         if role == Role.kPerception:
             changed = replace(geometry, properties={**geometry.properties, role: given})
-            if has_role:
+            if geometry.is_seen():
                 self.renderers.replace(geometry, changed)
-            else:
+            elif changed.is_seen():
                 self.renderers.register(changed)
         geometry.properties[role] = given
         self.frames[geometry.frame_id].named[role, geometry.name] = geometry_id
@@ -394,7 +436,7 @@ class GeometryState:
 
     def add_renderer(self, name: str, renderer: RenderEngine) -> None:
         """See `SceneGraph.AddRenderer`."""
-        seen = [geometry for geometry in self.geometries.values() if geometry.has_role(Role.kPerception)]
+        seen = [geometry for geometry in self.geometries.values() if geometry.is_seen()]
         if self.renderers.add(name, renderer, seen):
             self.version.note_change(Role.kPerception)
 

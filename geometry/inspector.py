@@ -24,7 +24,7 @@ from merganser.geometry.properties import (
 from merganser.geometry.roles import Role
 from merganser.geometry.shapes import Convex, Mesh, Shape
 
-__all__ = ["SceneGraphInspector"]
+__all__ = ["SceneGraphInspector", "rigid_geometries"]
 
 
 class SceneGraphInspector:
@@ -245,9 +245,8 @@ class SceneGraphInspector:
         return CalcObb(self.GetShape(geometry_id))
 
     def GetReferenceMesh(self, geometry_id: GeometryId) -> VolumeMesh | None:
-        """The undeformed mesh of a deformable geometry; None for rigid ones, which all are."""
-        self._get_state().geometry(geometry_id)
-        return None
+        """The mesh of a deformable geometry at rest, in its frame G [m]; None for rigid ones."""
+        return self._get_state().geometry(geometry_id).reference_mesh
 
     def maybe_get_hydroelastic_mesh(self, geometry_id: GeometryId) -> TriangleSurfaceMesh | VolumeMesh | None:
         """The mesh of a geometry in hydroelastic contact, in G; None if it has none, as a half space.
@@ -270,17 +269,17 @@ class SceneGraphInspector:
         return representation.mesh if isinstance(representation, RigidSurface) else None
 
     def IsDeformableGeometry(self, geometry_id: GeometryId) -> bool:
-        """Whether a geometry is deformable, which none is."""
-        self._get_state().geometry(geometry_id)
-        return False
+        """Whether a geometry is deformable."""
+        return self._get_state().geometry(geometry_id).reference_mesh is not None
 
     def GetAllDeformableGeometryIds(self) -> list[GeometryId]:
-        """The deformable geometries, of which there are none."""
-        return []
+        """The deformable geometries, in the order of registration."""
+        return [g.id for g in self._get_state().geometries.values() if g.reference_mesh is not None]
 
     def NumDeformableGeometriesWithRole(self, role: Role) -> int:
-        """The number of deformable geometries that play a role: none."""
-        return 0
+        """The number of deformable geometries that play a role."""
+        geometries = self._get_state().geometries.values()
+        return sum(g.reference_mesh is not None and g.has_role(role) for g in geometries)
 
     def GetProperties(self, geometry_id: GeometryId, role: Role) -> GeometryProperties | None:
         """The properties of a geometry in a role, for reading only, or None if it does not play that role."""
@@ -305,3 +304,8 @@ class SceneGraphInspector:
         for properties in geometry.properties.values():
             instance.set_properties(copy.copy(properties))
         return instance
+
+
+def rigid_geometries(inspector: SceneGraphInspector, frame_id: FrameId, role: Role) -> list[GeometryId]:
+    """The geometries of a frame and role that are drawn where the frame is: not deformable ones."""
+    return [id for id in inspector.GetGeometries(frame_id, role) if not inspector.IsDeformableGeometry(id)]

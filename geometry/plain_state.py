@@ -26,7 +26,6 @@ from merganser.geometry.mesh_source import InMemoryMesh
 from merganser.geometry.properties import IllustrationProperties, PerceptionProperties, ProximityProperties
 from merganser.geometry.render_label import RenderLabel
 from merganser.geometry.rgba import Rgba
-from merganser.geometry.roles import Role
 from merganser.geometry.scene_graph_config import DefaultProximityProperties, SceneGraphConfig
 from merganser.geometry.shapes import (
     Box,
@@ -94,6 +93,7 @@ def records_of(state: GeometryState) -> dict[str, Any]:
             [
                 sources[g.source_id], frames[g.frame_id], g.name, g.shape, g.X_FG.GetAsMatrix34().tolist(),
                 {role.name: values._groups for role, values in g.properties.items()},
+                *([] if g.resolution_hint is None else [g.resolution_hint]),
             ]
             for g in state.geometries.values()
         ],
@@ -118,7 +118,7 @@ def put_records(state: GeometryState, ids: dict[str, list[int]], records: dict[s
     if not _are_same(records, records_of(state)):
         changed = _state_of(records, state)
         changed.renderers = state.renderers.with_geometries(
-            geometry for geometry in changed.geometries.values() if geometry.has_role(Role.kPerception)
+            geometry for geometry in changed.geometries.values() if geometry.is_seen()
         )
         vars(state).update(vars(changed))
     here: tuple[Any, ...] = (state.sources, state.frames, state.geometries)
@@ -156,7 +156,7 @@ def _state_of(records: dict[str, Any], known: GeometryState) -> GeometryState:
     for g in known.geometries.values():
         known_geometries.setdefault((g.frame_id, g.name), []).append(g.id)
     geometry_ids: list[GeometryId] = []
-    for source, frame_place, name, shape, X_FG, properties in records["geometries"]:
+    for source, frame_place, name, shape, X_FG, properties, *hint in records["geometries"]:
         frame_id = _at(frames, frame_place)
         geometry = GeometryInstance(RigidTransform(pose=np.array(X_FG, np.float64)), shape, name)
         for role, groups in properties.items():
@@ -164,7 +164,8 @@ def _state_of(records: dict[str, Any], known: GeometryState) -> GeometryState:
         candidates = known_geometries.get((frame_id, name))
         if candidates:
             geometry._id = candidates.pop(0)
-        geometry_ids.append(state.register_geometry(_at(sources, source), frame_id, geometry))
+        register: Any = state.register_deformable_geometry if hint else state.register_geometry
+        geometry_ids.append(register(_at(sources, source), frame_id, geometry, *hint))
     state.apply_config(records["config"])
     state.filters.declare(geometry_ids, records["excluded"], records["history"])
     return state

@@ -25,7 +25,7 @@ __all__ = ["ProximityLayout"]
 
 @dataclass(frozen=True, eq=False)
 class ProximityLayout:
-    """Geometries with the proximity role, by ascending id, which is the order of the two in a reported pair.
+    """Rigid geometries with the proximity role, by ascending id, which is the order of the two in a reported pair.
 
     A GeometryState and its copies share one layout until one of them changes: whoever derives arrays from it may keep
     them as long as the layout is the same object.
@@ -54,7 +54,7 @@ class ProximityLayout:
     def of(cls, state: GeometryState) -> ProximityLayout:
         """Returns the layout of a state as it is now."""
         poses = state.pose_layout()
-        geometries = [geometry for geometry in state.geometries.values() if geometry.has_role(Role.kProximity)]
+        geometries = [g for g in state.geometries.values() if g.has_role(Role.kProximity) and g.reference_mesh is None]
         geometries.sort(key=lambda geometry: geometry.id)
         ids = [geometry.id for geometry in geometries]
         return cls(

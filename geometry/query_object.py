@@ -43,6 +43,9 @@ class PoseSource(Protocol):
     def poses(self) -> WorldPoses:
         """Where they are."""
 
+    def configuration(self, geometry_id: GeometryId) -> NDArray[Any]:
+        """Where the vertices of a deformable geometry are."""
+
     def of_port(self, source_id: SourceId) -> Any:
         """What feeds the pose port of a source, if there is such a port."""
 
@@ -50,17 +53,20 @@ class PoseSource(Protocol):
 class _Snapshot:
     """Answers that stay as they are."""
 
-    __slots__ = ("_poses", "_state", "context")
+    __slots__ = ("_configurations", "_poses", "_state", "context")
 
-    def __init__(self, state: GeometryState, poses: WorldPoses) -> None:
+    def __init__(self, state: GeometryState, poses: WorldPoses, configurations: dict[GeometryId, NDArray[Any]]) -> None:
         self.context = None
-        self._state, self._poses = state, poses
+        self._state, self._poses, self._configurations = state, poses, configurations
 
     def state(self) -> GeometryState:
         return self._state
 
     def poses(self) -> WorldPoses:
         return self._poses
+
+    def configuration(self, geometry_id: GeometryId) -> NDArray[Any]:
+        return self._configurations[geometry_id].copy()
 
     def of_port(self, source_id: SourceId) -> Any:
         return None
@@ -115,6 +121,27 @@ class QueryObject:
             return _pose(poses.X_WG, self._known_row(row, item_id))
         row = poses.layout.frame_rows.get(item_id)
         return _pose(poses.X_WF, self._known_row(row, item_id))
+
+    def GetConfigurationsInWorld(self, deformable_geometry_id: GeometryId) -> NDArray[Any]:
+        """Returns where the vertices of a deformable geometry are in W [m], one after the other.
+
+        Returns:
+            Coordinates, shape [3 num_vertices].
+
+        Raises:
+            RuntimeError: there is no such geometry, or it is rigid; its source does not tell where its vertices are;
+                this QueryObject belongs to no Context.
+        """
+        if self._source is None:
+            raise _not_bound("GetConfigurationsInWorld")
+        geometry = self._state().geometry(deformable_geometry_id)
+        if geometry.reference_mesh is None:
+            raise RuntimeError(
+                f"GetConfigurationsInWorld(): geometry '{geometry.name}' ({geometry.id!r}) is rigid; ask for its pose "
+                "with GetPoseInWorld()."
+            )
+        configuration: NDArray[Any] = self._source.configuration(geometry.id)
+        return configuration
 
     def GetPoseInParent(self, frame_id: FrameId) -> RigidTransform:
         """Returns the pose X_PF of frame F in its parent frame P.
@@ -371,7 +398,10 @@ class QueryObject:
     def __copy__(self) -> QueryObject:
         snapshot = QueryObject()
         if self._source is not None:
-            snapshot.bind(_Snapshot(copy.deepcopy(self._source.state()), self._source.poses().copy()))
+            state = copy.deepcopy(self._source.state())
+            deformable = [g.id for g in state.geometries.values() if g.reference_mesh is not None]
+            told = {id: self._source.configuration(id) for id in deformable}
+            snapshot.bind(_Snapshot(state, self._source.poses().copy(), told))
         return snapshot
 
     def __deepcopy__(self, memo: dict[int, Any]) -> QueryObject:

@@ -25,9 +25,10 @@ from merganser.framework.core.scalars import ScalarArray
 from merganser.framework.math import RigidTransform
 from merganser.geometry.collision_filter_manager import CollisionFilterManager
 from merganser.geometry.frame_pose_vector import FramePoseVector
+from merganser.geometry.geometry_configuration_vector import GeometryConfigurationVector
 from merganser.geometry.geometry_frame import GeometryFrame
 from merganser.geometry.geometry_instance import GeometryInstance
-from merganser.geometry.geometry_state import GeometryState
+from merganser.geometry.geometry_state import Geometry, GeometryState
 from merganser.geometry.ids import WORLD_FRAME_ID, FrameId, GeometryId, SourceId
 from merganser.geometry.inspector import SceneGraphInspector
 from merganser.geometry.pose_layout import PoseBuffers, WorldPoses
@@ -55,6 +56,7 @@ class SceneGraph(LeafSystem):
 
     Ports:
         input `<source name>_pose`, one for each source: FramePoseVector.
+        input `<source name>_configuration`, one for each source: GeometryConfigurationVector.
         output `query`: QueryObject.
 
     Args:
@@ -72,6 +74,7 @@ class SceneGraph(LeafSystem):
             self._config = copy.deepcopy(config)
         self._prototype: GeometryState | None = None  # of what Contexts get: the model with the default properties
         self._pose_ports: dict[SourceId, InputPort] = {}
+        self._configuration_ports: dict[SourceId, InputPort] = {}
         self._state_index = self.DeclareAbstractParameter(Value(GeometryState()))
         # "All input ports" includes those that come later, with the sources.
         self._world_poses = self.DeclareCacheEntry(
@@ -113,6 +116,19 @@ class SceneGraph(LeafSystem):
             raise RuntimeError(f"Source '{name}' ({source_id!r}) has no pose port.")
         return self._pose_ports[source_id]
 
+    def get_source_configuration_port(self, source_id: SourceId) -> InputPort:
+        """Returns the port that takes the vertices of a source's deformable geometries.
+
+        It takes a GeometryConfigurationVector, which must have a value, once it is asked for, for each of them.
+
+        Raises:
+            RuntimeError: there is no such source.
+        """
+        if source_id not in self._configuration_ports:
+            name = self._model.source(source_id).name
+            raise RuntimeError(f"Source '{name}' ({source_id!r}) has no configuration port.")
+        return self._configuration_ports[source_id]
+
     def model_inspector(self) -> SceneGraphInspector:
         """Returns the inspector of the model."""
         return SceneGraphInspector(lambda: self._model)
@@ -138,6 +154,9 @@ class SceneGraph(LeafSystem):
         port = self.DeclareAbstractInputPort(f"{name}_pose", Value(FramePoseVector()))
         self._model_to_change().register_source(source_id, name)
         self._pose_ports[source_id] = port
+        self._configuration_ports[source_id] = self.DeclareAbstractInputPort(
+            f"{name}_configuration", Value(GeometryConfigurationVector())
+        )
         return source_id
 
     def SourceIsRegistered(self, source_id: SourceId) -> bool:
@@ -210,6 +229,38 @@ class SceneGraph(LeafSystem):
             RuntimeError: as for `RegisterGeometry`.
         """
         return self._model_to_change().register_geometry(source_id, WORLD_FRAME_ID, geometry)
+
+    @overload
+    def RegisterDeformableGeometry(
+        self, source_id: SourceId, frame_id: FrameId, geometry: GeometryInstance, resolution_hint: float
+    ) -> GeometryId: ...
+    @overload
+    def RegisterDeformableGeometry(
+        self,
+        context: Context,
+        source_id: SourceId,
+        frame_id: FrameId,
+        geometry: GeometryInstance,
+        resolution_hint: float,
+    ) -> GeometryId: ...
+    def RegisterDeformableGeometry(self, *args: Any, **kwargs: Any) -> GeometryId:
+        """Registers a geometry of tetrahedra, whose vertices the source tells through its configuration port.
+
+        It takes no part in contact and other proximity queries yet, and is not drawn.
+
+        Args:
+            context: the Context to change, instead of the model.
+            source_id: the source, which owns the geometry.
+            frame_id: the world frame.
+            geometry: the geometry at rest, at its pose; a Sphere, Ellipsoid or Box, or a Mesh of a .vtk file.
+            resolution_hint: about how long edges are to be [m]; of no effect on a Mesh.
+
+        Raises:
+            RuntimeError: as for `RegisterGeometry`; the frame is not the world's; or there are no tetrahedra of such a
+                shape.
+        """
+        state, args = self._state_to_change(args, kwargs)
+        return state.register_deformable_geometry(*args, **kwargs)
 
     def RenameGeometry(self, geometry_id: GeometryId, name: str) -> None:
         """Gives a geometry another name.
@@ -498,6 +549,27 @@ class SceneGraph(LeafSystem):
         is_of_floats = X_PF.dtype == object and self._scalar_of_poses(context) is float
         return X_PF.astype(np.float64) if is_of_floats else X_PF
 
+    def _configuration(self, context: Any, geometry: Geometry) -> NDArray[Any]:
+        """The vertices that a source tells for a deformable geometry, in W, shape [3 num_vertices]."""
+        port = self._configuration_ports[geometry.source_id]
+        what = f"deformable geometry '{geometry.name}' ({geometry.id!r})"
+        if not port.HasValue(context):
+            raise RuntimeError(
+                f"{port.GetFullDescription()} is not connected, so nobody tells the vertices of {what}. Connect it, or "
+                "call port.FixValue(context, value)."
+            )
+        vector: GeometryConfigurationVector = port.Eval(context)
+        if not vector.has_id(geometry.id):
+            raise RuntimeError(f"{port.GetFullDescription()}: the configuration of {what} is missing.")
+        q = vector.value(geometry.id)
+        assert geometry.reference_mesh is not None
+        size = 3 * geometry.reference_mesh.num_vertices()
+        if q.shape != (size,):
+            raise RuntimeError(
+                f"{port.GetFullDescription()}: the configuration of {what} must have {size} numbers; it has {q.size}."
+            )
+        return q
+
     def _not_finite(
         self, context: Any, state: GeometryState, source_id: SourceId, frame_ids: list[FrameId]
     ) -> RuntimeError:
@@ -536,6 +608,10 @@ class _Source:
             slot.compute()
         found: Any = slot.value.get_value()
         return found.poses if type(found) is PoseBuffers else found
+
+    def configuration(self, geometry_id: GeometryId) -> NDArray[Any]:
+        """Where the vertices of a deformable geometry are."""
+        return self._graph._configuration(self.context, self.state().geometry(geometry_id))
 
     def of_port(self, source_id: SourceId) -> Any:
         """What feeds the pose port of a source."""

@@ -6,6 +6,6 @@ if not TYPE_CHECKING:
     from merganser.framework.core.lazy_packages import lazy_packages
 
     __getattr__ = lazy_packages(
-        __name__, "algorithms", "controllers", "inverse_kinematics", "manipulation", "math", "optimization", "parsing",
-        "planning", "plant", "sensors", "tree", "visualization",
+        __name__, "algorithms", "cenic", "controllers", "fem", "inverse_kinematics", "manipulation", "math",
+        "optimization", "parsing", "planning", "plant", "sensors", "tree", "visualization",
     )  # fmt: skip

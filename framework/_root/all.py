@@ -3,8 +3,8 @@
 The names of merganser.framework.symbolic are among them where sympy is installed. As sympy takes
 0.3 s to import, that only happens when one of them is asked for; so it is with merganser.framework.optimization,
 merganser.analysis.trajectory_optimization, merganser.geometry.optimization, merganser.multibody.cenic,
-merganser.multibody.inverse_kinematics, merganser.multibody.optimization, merganser.multibody.planning and
-merganser.multibody.visualization.
+merganser.multibody.fem, merganser.multibody.inverse_kinematics, merganser.multibody.optimization,
+merganser.multibody.planning and merganser.multibody.visualization.
 Functions that both have (sin, sqrt, max, ...) are those of merganser.framework.math, which take floats, AutoDiffXd and
 Expression; `Polynomial` is the symbolic one.
 """
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from merganser.framework.optimization import *  # noqa: F403  # isort: skip
     from merganser.geometry.optimization import *  # noqa: F403  # isort: skip
     from merganser.multibody.cenic import *  # noqa: F403  # isort: skip
+    from merganser.multibody.fem import *  # noqa: F403  # isort: skip
     from merganser.multibody.inverse_kinematics import *  # noqa: F403  # isort: skip
     from merganser.multibody.optimization import *  # noqa: F403  # isort: skip
     from merganser.multibody.planning import *  # noqa: F403  # isort: skip
@@ -115,12 +116,17 @@ _SETS = (
     "AffineBall", "AffineSubspace", "CartesianProduct", "ConvexHull", "ConvexSet", "HPolyhedron", "Hyperellipsoid",
     "Hyperrectangle", "Intersection", "MinkowskiSum", "Point", "SampledVolume", "Spectrahedron", "VPolytope",
 )  # fmt: skip
+_DEFORMABLES = (
+    "DeformableBodyConfig", "DeformableBodyConfig_", "ForceDensityFieldBase", "ForceDensityFieldBase_",
+    "ForceDensityType", "MaterialModel",
+)  # fmt: skip
 _LATER: dict[str, tuple[str, ...]] = {
     "merganser.analysis.trajectory_optimization": _TRAJECTORIES,
     "merganser.framework.optimization": _OPTIMIZATION,
     "merganser.framework.symbolic": _SYMBOLIC,
     "merganser.geometry.optimization": _SETS,
     "merganser.multibody.cenic": _CENIC,
+    "merganser.multibody.fem": _DEFORMABLES,
     "merganser.multibody.inverse_kinematics": _POSTURES,
     "merganser.multibody.optimization": _WRENCHES,
     "merganser.multibody.planning": _PLANNING,
@@ -132,7 +138,8 @@ if _has_sympy:
 
 __all__ = sorted({name for name in globals() if not name.startswith("_")} - {"TYPE_CHECKING", "Any", "importlib"})
 __all__ += (
-    *_CENIC, *_OPTIMIZATION, *_PLANNING, *_POSTURES, *_SETS, *_TRAJECTORIES, *_VISUALIZATION, *_WRENCHES
+    *_CENIC, *_DEFORMABLES, *_OPTIMIZATION, *_PLANNING, *_POSTURES, *_SETS, *_TRAJECTORIES, *_VISUALIZATION,
+    *_WRENCHES,
 )  # fmt: skip
 if _has_sympy:
     __all__ += _SYMBOLIC

@@ -37,8 +37,12 @@ _KERNEL_FOLDERS = {
     "analysis": ("analysis.integrators", "analysis.plan", "framework.primitives.linearization"),
     "geometry": ("geometry.proximity", "geometry.hydroelastic", "geometry.pose_kernels"),
     "multibody": ("multibody.kernels", "multibody.contact"),
+    "fem": ("multibody.fem",),
 }  # fmt: skip
-_BELOW = {"framework": (), "blocks": ("framework",), "analysis": ("framework",), "geometry": ("framework",)}
+_BELOW: dict[str, tuple[str, ...]] = {
+    "framework": (), "blocks": ("framework",), "analysis": ("framework",), "geometry": ("framework",),
+    "multibody": ("framework", "blocks", "analysis", "geometry"),
+}  # fmt: skip
 
 SUFFIX = ".nbk"
 _LONGEST_NAME = 100

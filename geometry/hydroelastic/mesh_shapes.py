@@ -19,15 +19,17 @@ from merganser.geometry.meshes import (
     read_volume_mesh,
 )
 from merganser.geometry.meshes.arrays import merged
-from merganser.geometry.meshes.volume_mesh import boundary_triangles
+from merganser.geometry.meshes.volume_mesh import boundary_triangles, first_flaw
 from merganser.geometry.shapes import Convex, Mesh
 
-__all__ = ["convex_volume", "file_volume", "inflated", "is_closed", "shape_surface", "surface_vertices"]
+__all__ = [
+    "checked_volume", "convex_volume", "file_volume", "inflated", "is_closed", "shape_surface", "surface_vertices",
+]  # fmt: skip
 
 Array = NDArray[np.float64]
 
 _logger = logging.getLogger("merganser.geometry")
-_FLAT = 1e-12  # tetrahedra with less than this share of the cube of their size are flat
+_FLAT = 1e-12  # hulls with less than this share of the cube of their size are flat
 
 
 def shape_surface(shape: Mesh | Convex) -> TriangleSurfaceMesh:
@@ -39,7 +41,7 @@ def shape_surface(shape: Mesh | Convex) -> TriangleSurfaceMesh:
     if isinstance(shape, Convex):
         return _hull_surface(shape.GetConvexHull())
     if shape.extension() == ".vtk":
-        return ConvertVolumeToSurfaceMesh(_checked_volume(shape))
+        return ConvertVolumeToSurfaceMesh(checked_volume(shape))
     return _read_surface(shape)
 
 
@@ -95,7 +97,7 @@ def file_volume(shape: Mesh) -> VolumeMesh:
     Raises:
         RuntimeError: the file cannot be read, or has a flat tetrahedron or one that is inside out.
     """
-    volume = _checked_volume(shape)
+    volume = checked_volume(shape)
     on_surface = surface_vertices(volume)
     lost = int(on_surface[volume.tetrahedron_array()].all(axis=1).sum())
     if not lost:
@@ -170,20 +172,18 @@ def _read_surface(shape: Mesh) -> TriangleSurfaceMesh:
     return TriangleSurfaceMesh(triangles, mesh.vertex_array() * shape.scale3())
 
 
-def _checked_volume(shape: Mesh) -> VolumeMesh:
+def checked_volume(shape: Mesh) -> VolumeMesh:
+    """Returns the tetrahedra in a VTK file, scaled.
+
+    Raises:
+        RuntimeError: the file cannot be read, or has a flat tetrahedron or one that is inside out.
+    """
     volume = read_volume_mesh(shape.source())
     vertices, tetrahedra = volume.vertex_array() * shape.scale3(), volume.tetrahedron_array()
     if np.prod(shape.scale3()) < 0.0:
         tetrahedra = tetrahedra[:, [0, 2, 1, 3]]
-    edges = vertices[tetrahedra[:, 1:]] - vertices[tetrahedra[:, :1]]
-    volumes = np.linalg.det(edges) / 6.0
-    flat = np.flatnonzero(~(volumes > _FLAT * np.linalg.norm(edges, axis=2).max(axis=1) ** 3))
-    if len(flat):
-        t = int(flat[0])
-        what = "is flat" if abs(volumes[t]) <= _FLAT * np.linalg.norm(edges[t], axis=1).max() ** 3 else "is inside out"
-        raise RuntimeError(
-            f"tetrahedron {t} in '{shape.source().description()}', of the vertices "
-            f"{volume.tetrahedron_array()[t].tolist()}, {what}: its volume is {volumes[t]:.3g} m³, which must be "
-            "positive. Remove it, or exchange two of its vertices"
-        )
-    return VolumeMesh(tetrahedra, vertices)
+    scaled = VolumeMesh(tetrahedra, vertices)
+    flaw = first_flaw(scaled)
+    if flaw:
+        raise RuntimeError(f"in '{shape.source().description()}' {flaw}")
+    return scaled

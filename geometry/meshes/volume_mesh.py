@@ -19,7 +19,9 @@ from merganser.geometry.meshes.arrays import (
 )
 from merganser.geometry.meshes.triangle_surface_mesh import TriangleSurfaceMesh
 
-__all__ = ["FACES", "ConvertVolumeToSurfaceMesh", "VolumeElement", "VolumeMesh", "boundary_triangles"]
+__all__ = ["FACES", "ConvertVolumeToSurfaceMesh", "VolumeElement", "VolumeMesh", "boundary_triangles", "first_flaw"]
+
+_FLAT = 1e-12  # tetrahedra with less than this share of the cube of their longest edge are flat
 
 # Face f of a tetrahedron lies opposite its vertex f; its corners are counter-clockwise seen from outside if the
 # volume det(p1 - p0, p2 - p0, p3 - p0) / 6 is positive.
@@ -107,6 +109,10 @@ class VolumeMesh:
         """The volume of tetrahedron e [m³]; negative if it is inside out."""
         return scalar(_triple_product(*self._edges(self._corners(e))) / 6.0)
 
+    def CalcTetrahedronVolumes(self) -> Array:
+        """The volumes of all tetrahedra [m³], negative of those that are inside out, shape [num_elements]."""
+        return np.asarray(_triple_product(*self._edges(self._tetrahedra)) / 6.0)
+
     def CalcVolume(self) -> Any:
         """The volume of all tetrahedra [m³]."""
         return scalar(_triple_product(*self._edges(self._tetrahedra)).sum() / 6.0)
@@ -191,3 +197,19 @@ def boundary_triangles(volume: VolumeMesh) -> NDArray[np.int64]:
     # One number for each set of three vertices is sorted ten times faster than three of them.
     _, which, counts = np.unique((low * n + middle) * n + high, return_inverse=True, return_counts=True)
     return np.asarray(faces[counts[which.ravel()] == 1])
+
+
+def first_flaw(volume: VolumeMesh) -> str:
+    """Returns what is wrong with the first tetrahedron that is flat or inside out, as a sentence; "" if none is."""
+    corners, p = volume.tetrahedron_array(), volume.vertex_array()
+    edges = p[corners[:, 1:]] - p[corners[:, :1]]
+    volumes, longest = np.linalg.det(edges) / 6.0, np.linalg.norm(edges, axis=2).max(axis=1)
+    flat = np.flatnonzero(~(volumes > _FLAT * longest**3))
+    if not len(flat):
+        return ""
+    t = int(flat[0])
+    what = "is flat" if abs(volumes[t]) <= _FLAT * longest[t] ** 3 else "is inside out"
+    return (
+        f"tetrahedron {t}, of the vertices {corners[t].tolist()}, {what}: its volume is {volumes[t]:.3g} m³, which "
+        "must be positive. Remove it, or exchange two of its vertices"
+    )

@@ -22,7 +22,7 @@ from merganser.framework import DiagramBuilder, InputPort, OutputPort, Value
 from merganser.framework.core.scalars import cast_array
 from merganser.geometry.geometry_version import GeometryVersion
 from merganser.geometry.ids import FrameId
-from merganser.geometry.inspector import SceneGraphInspector
+from merganser.geometry.inspector import SceneGraphInspector, rigid_geometries
 from merganser.geometry.query_object import QueryObject
 from merganser.geometry.rgba import Rgba
 from merganser.geometry.roles import Role
@@ -188,7 +188,7 @@ class PlanarSceneGraphVisualizer(PyPlotVisualizer):
 
         found = {}
         for frame_id in inspector.GetAllFrameIds():
-            geometry_ids = inspector.GetGeometries(frame_id, Role.kIllustration)
+            geometry_ids = rigid_geometries(inspector, frame_id, Role.kIllustration)
             shown = [each for each in geometry_ids if _is_for_all(inspector.GetIllustrationProperties(each))]
             if shown:
                 found[frame_id] = shown

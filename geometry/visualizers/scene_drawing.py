@@ -14,7 +14,7 @@ import numpy as np
 from merganser.framework.core.scalars import cast_array
 from merganser.geometry.geometry_version import GeometryVersion
 from merganser.geometry.ids import FrameId, GeometryId
-from merganser.geometry.inspector import SceneGraphInspector
+from merganser.geometry.inspector import SceneGraphInspector, rigid_geometries
 from merganser.geometry.meshes import ConvertVolumeToSurfaceMesh, TriangleSurfaceMesh, VolumeMesh
 from merganser.geometry.pose_layout import PoseLayout
 from merganser.geometry.query_object import QueryObject
@@ -106,7 +106,7 @@ class SceneDrawing:
         found: dict[str, _Drawn] = {}
         frames: dict[str, FrameId] = {}
         for frame_id in inspector.GetAllFrameIds():
-            candidates = inspector.GetGeometries(frame_id, self._params.role)
+            candidates = rigid_geometries(inspector, frame_id, self._params.role)
             geometry_ids = [geometry_id for geometry_id in candidates if self._accepts(inspector, geometry_id)]
             is_world = frame_id == inspector.world_frame_id()
             frame_path = self._params.prefix if is_world else self._path_below(inspector.GetName(frame_id))

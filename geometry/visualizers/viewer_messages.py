@@ -18,7 +18,7 @@ from merganser.framework.lcm.messages.viewers import (
 )
 from merganser.framework.math import RigidTransform
 from merganser.geometry.ids import FrameId, GeometryId
-from merganser.geometry.inspector import SceneGraphInspector
+from merganser.geometry.inspector import SceneGraphInspector, rigid_geometries
 from merganser.geometry.memory_file import MemoryFile
 from merganser.geometry.mesh_source import MeshSource
 from merganser.geometry.meshes import ConvertVolumeToSurfaceMesh, VolumeMesh
@@ -101,7 +101,7 @@ def _link(inspector: SceneGraphInspector, params: DrakeVisualizerParams, frame_i
     else:
         link.name, link.robot_num = _name(inspector, frame_id), inspector.GetFrameGroup(frame_id)
     link.geom = [
-        _geometry(inspector, params, geometry_id) for geometry_id in inspector.GetGeometries(frame_id, params.role)
+        _geometry(inspector, params, geometry_id) for geometry_id in rigid_geometries(inspector, frame_id, params.role)
     ]
     link.num_geom = len(link.geom)
     return link

@@ -13,6 +13,7 @@ from merganser.multibody.plant.coulomb_friction import (
     CalcContactFrictionFromSurfaceProperties,
     CoulombFriction,
 )
+from merganser.multibody.plant.deformable_model import DeformableModel, PhysicalModel
 from merganser.multibody.plant.externally_applied_spatial_force import ExternallyAppliedSpatialForce
 from merganser.multibody.plant.externally_applied_spatial_force_multiplexer import (
     ExternallyAppliedSpatialForceMultiplexer,
@@ -62,6 +63,7 @@ __all__ = [
     "ContactResults_",
     "CoulombFriction",
     "CoulombFriction_",
+    "DeformableModel",
     "DiscreteContactApproximation",
     "DiscreteContactSolver",
     "DistanceConstraintParams",
@@ -75,6 +77,7 @@ __all__ = [
     "MultibodyPlantConfig",
     "MultibodyPlant_",
     "MultibodyPositionToGeometryPose",
+    "PhysicalModel",
     "PointPairContactInfo",
     "PointPairContactInfo_",
     "Propeller",

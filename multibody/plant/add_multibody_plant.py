@@ -64,6 +64,9 @@ def AddMultibodyPlantSceneGraph(
     if source_id is None:
         source_id = plant.RegisterAsSourceForSceneGraph(scene_graph)
     builder.Connect(plant.get_geometry_pose_output_port(), scene_graph.get_source_pose_port(source_id))
+    builder.Connect(
+        plant.get_deformable_body_configuration_output_port(), scene_graph.get_source_configuration_port(source_id)
+    )
     builder.Connect(scene_graph.get_query_output_port(), plant.get_geometry_query_input_port())
     return AddMultibodyPlantSceneGraphResult(plant, scene_graph)
 

@@ -270,6 +270,21 @@ class GeometryRegistration:
         kind.setdefault(body.index(), []).append(geometry_id)
         return geometry_id
 
+    def register_deformable(
+        self, geometry: GeometryInstance, model_instance: int, resolution_hint: float
+    ) -> GeometryId:
+        """Registers the geometry of a deformable body; the plant must have a SceneGraph, and not be finalized."""
+        assert self.scene_graph is not None and self.source_id is not None
+        scoped = copy.copy(geometry)
+        scoped.set_name(f"{self._tree.GetModelInstanceName(model_instance)}::{geometry.name()}")
+        world = self.scene_graph.world_frame_id()
+        return self.scene_graph.RegisterDeformableGeometry(self.source_id, world, scoped, resolution_hint)
+
+    def forget_deformable(self, geometry_id: GeometryId) -> None:
+        """Removes the geometry of a body that is no body."""
+        assert self.scene_graph is not None and self.source_id is not None
+        self.scene_graph.RemoveGeometry(self.source_id, geometry_id)
+
     def get_visual_geometries_for_body(self, body: RigidBody) -> list[GeometryId]:
         """Returns the geometries registered for drawing a body."""
         return list(self.visual_geometries.get(body.index(), []))

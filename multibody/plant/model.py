@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,8 @@ class PlantModel:
         quaternions: where in q quaternions start, and of which joint they are.
         pitches: which positions are pitch angles, and of which joint they are; pitch_indices: these positions.
         force_sizes: numbers of bodies and of velocities.
+        num_deformables: how many deformable bodies there are, which the native plan leaves to Python.
+        default_setters: put other state than q and v of a Context at its defaults.
         contact: trees and limits of contact problems, once it is frozen.
     """
 
@@ -38,6 +41,8 @@ class PlantModel:
         self.quaternions: dict[int, str] = {}
         self.pitches: dict[int, str] = {}
         self.force_sizes = 0, 0
+        self.num_deformables = 0
+        self.default_setters: list[Callable[[Any], None]] = []
 
     @property
     def is_discrete(self) -> bool:

@@ -6,11 +6,13 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from merganser.framework.core.inside import scalar_of, use_native_derivatives
+from merganser.framework.core.scalar_conversion import ConversionRefused
 from merganser.framework.core.templates import instantiate
 from merganser.multibody.plant.parameter_text import printed_parameters
 from merganser.multibody.plant.parts import PlantParts
 from merganser.multibody.tree import MultibodyTree
 from merganser.multibody.tree.copies import copy_finalized_tree
+from merganser.multibody.tree.indices import DeformableBodyIndex
 
 if TYPE_CHECKING:
     from merganser.framework import Context
@@ -60,6 +62,7 @@ class MultibodyPlant(PlantParts):
         Raises:
             RuntimeError: the plant is finalized already, or its joints form a loop.
         """
+        self._deformables.check()
         self._tree.Finalize()
         self._complete()
         self._geometry.finish(self._settings.choices.filters_adjacent_bodies)
@@ -106,6 +109,11 @@ class MultibodyPlant(PlantParts):
 
         Plants that are not finalized are copied, and those of other scalars, whose elements may hold such.
         """
+        if self._deformables.num_bodies():
+            if T is float:
+                return None  # copied, with all that is known of the bodies
+            name = self._deformables.GetBody(DeformableBodyIndex(0)).name()
+            raise ConversionRefused(self, T, f"it has deformable body '{name}', and such bodies are of floats")
         if scalar_of(self) is not float or type(self) is not MultibodyPlant or not self.is_finalized():
             return None
         cls: type[MultibodyPlant] = instantiate(MultibodyPlant, T)
@@ -123,6 +131,7 @@ class MultibodyPlant(PlantParts):
         """Declares what follows from the finalized tree."""
         self._model.freeze()
         self._views.declare_state()
+        self._deformables.declare()
         if self.is_discrete():
             self._sampling.declare_updates(self._views.num_parameters)
         else:

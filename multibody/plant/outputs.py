@@ -17,10 +17,11 @@ from merganser.framework.core.values import AbstractValue, BasicVector
 from merganser.framework.math import RigidTransform
 from merganser.framework.math.unchecked import rigid_transform
 from merganser.framework.native import bind
-from merganser.geometry import FramePoseVector
+from merganser.geometry import FramePoseVector, GeometryConfigurationVector
 from merganser.multibody.contact.geometry_poses import geometry_poses
 from merganser.multibody.math import SpatialAcceleration, SpatialForce, SpatialVelocity
 from merganser.multibody.plant.contact_results import ContactResults
+from merganser.multibody.plant.deformable_model import DeformableModel
 from merganser.multibody.plant.geometry_registration import GeometryRegistration
 from merganser.multibody.plant.kinematics import PlantKinematics
 from merganser.multibody.plant.model import PlantModel
@@ -56,9 +57,10 @@ class OutputPorts:
     Args:
         model, views, kinematics, geometry: of the plant.
         results: what the dynamics have found, sampled or at the moment.
+        deformables: the deformable bodies.
 
     Attributes:
-        geometry_pose_port: the only port that is there before Finalize().
+        geometry_pose_port: one of the two ports that are there before Finalize(), with that of configurations.
     """
 
     _state_port: LeafOutputPort
@@ -84,6 +86,7 @@ class OutputPorts:
         kinematics: PlantKinematics,
         geometry: GeometryRegistration,
         results: Sampling,
+        deformables: DeformableModel,
     ) -> None:
         self._model, self._tree, self._system = model, model.tree, model.system
         self._views, self._kinematics, self._geometry, self._results = views, kinematics, geometry, results
@@ -91,6 +94,10 @@ class OutputPorts:
             "geometry_pose", _allocate_geometry_poses, self._calc_geometry_pose, {self._system.configuration_ticket()}
         )
         geometry.pose_port = self.geometry_pose_port
+        self._configuration_port = self._system.DeclareAbstractOutputPort(
+            "deformable_body_configuration", lambda: Value(GeometryConfigurationVector()),
+            deformables.calc_configurations, {self._system.xd_ticket()},
+        )  # fmt: skip
 
     def declare(self) -> None:
         """Declares the ports whose sizes are known once the plant is finalized."""
@@ -241,6 +248,10 @@ class OutputPorts:
     def get_geometry_pose_output_port(self) -> LeafOutputPort[FramePoseVector]:
         """Returns the port with the poses of the frames that the plant has in the SceneGraph."""
         return self.geometry_pose_port
+
+    def get_deformable_body_configuration_output_port(self) -> LeafOutputPort[GeometryConfigurationVector]:
+        """Returns the port with where the vertices of all deformable bodies are, by their geometries."""
+        return self._configuration_port
 
     def _of_instance(self, ports: list[LeafOutputPort], model_instance: int) -> LeafOutputPort:
         self._tree.GetModelInstanceName(ModelInstanceIndex(model_instance))  # refuses one that does not exist

@@ -8,6 +8,7 @@ from merganser.multibody.plant.computations import PlantComputations
 from merganser.multibody.plant.constraints import Constraints
 from merganser.multibody.plant.contact_settings import ContactSettings
 from merganser.multibody.plant.contacts_of_kinds import ContactsOfKinds
+from merganser.multibody.plant.deformable_model import DeformableModel
 from merganser.multibody.plant.face.contact import ContactFace
 from merganser.multibody.plant.face.dynamics import DynamicsFace
 from merganser.multibody.plant.face.elements import ElementsFace
@@ -79,8 +80,9 @@ class PlantParts(
             self._force_elements, self._warn_once,
         )  # fmt: skip
         self._contact_geometry = dynamics.contact_geometry
-        self._sampling = Sampling(model, views, dynamics)
+        self._deformables = DeformableModel(model, self._geometry, self._settings, kinematics)
+        self._sampling = Sampling(model, views, dynamics, self._deformables)
         self._center_of_mass = CenterOfMass(model, views, kinematics, self._jacobians, dynamics.calc_vdot)
         self._frame_motion = FrameMotion(model, kinematics, self._sampling)
         self._loops = LoopJoints(model, views, kinematics, self._settings, dynamics)
-        self._outputs = OutputPorts(model, views, kinematics, self._geometry, self._sampling)
+        self._outputs = OutputPorts(model, views, kinematics, self._geometry, self._sampling, self._deformables)

@@ -184,6 +184,8 @@ class PlantState:
         """Sets positions to the defaults of the joints, and velocities to zero."""
         self._views.mutable_q(context)[:] = self._tree.default_positions()
         self._views.mutable_v(context)[:] = 0.0
+        for set_default in self._model.default_setters:
+            set_default(context)
 
     def set_default_parameters(self, context: Context, parameters: Any) -> None:
         """Sets mass properties, frames, damping and gravity to the defaults of the elements.

@@ -2,7 +2,14 @@
 
 from merganser.multibody.tree.base_body_joint_type import BaseBodyJointType
 from merganser.multibody.tree.constraints import MultibodyConstraintId
+from merganser.multibody.tree.deformable_body import DeformableBody, DeformableBodyId
 from merganser.multibody.tree.element import MultibodyElement
+from merganser.multibody.tree.force_density_field import (
+    ForceDensityField,
+    ForceDensityField_,
+    GravityForceField,
+    GravityForceField_,
+)
 from merganser.multibody.tree.force_elements import (
     BallSpring,
     DoorHinge,
@@ -19,6 +26,7 @@ from merganser.multibody.tree.force_elements import (
 from merganser.multibody.tree.frame import FixedOffsetFrame, Frame, RigidBodyFrame
 from merganser.multibody.tree.indices import (
     BodyIndex,
+    DeformableBodyIndex,
     ForceElementIndex,
     FrameIndex,
     JointActuatorIndex,
@@ -118,6 +126,9 @@ __all__ = [
     "CalcSpatialInertia",
     "CurvilinearJoint",
     "CurvilinearMobilizer",
+    "DeformableBody",
+    "DeformableBodyId",
+    "DeformableBodyIndex",
     "DoorHinge",
     "DoorHingeConfig",
     "DoorHinge_",
@@ -126,12 +137,16 @@ __all__ = [
     "FloatingJoint",
     "FluidForceOnBox",
     "FluidForceOnEllipsoid",
+    "ForceDensityField",
+    "ForceDensityField_",
     "ForceElement",
     "ForceElementIndex",
     "ForceElement_",
     "Frame",
     "FrameIndex",
     "Frame_",
+    "GravityForceField",
+    "GravityForceField_",
     "JacobianWrtVariable",
     "Joint",
     "JointActuator",

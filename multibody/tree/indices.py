@@ -8,6 +8,7 @@ from merganser.framework.core.indices import TypedIndex
 
 __all__ = [
     "BodyIndex",
+    "DeformableBodyIndex",
     "ForceElementIndex",
     "FrameIndex",
     "JointActuatorIndex",
@@ -32,6 +33,12 @@ class _ElementIndex(TypedIndex):
 
 class BodyIndex(_ElementIndex):
     """Index of a RigidBody in its tree, in order of addition; the world is 0."""
+
+    __slots__ = ()
+
+
+class DeformableBodyIndex(_ElementIndex):
+    """Index of a DeformableBody in its plant, in order of registration."""
 
     __slots__ = ()
 

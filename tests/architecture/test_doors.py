@@ -57,6 +57,7 @@ PROGRAMS = Door(
     "framework.optimization.interior_point.problem:NonlinearProblem.__post_init__",
     "sizes; bounds are numbers in order; places of derivatives are inside",
 )
+BODIES = Door("multibody.fem.body:FemBody.step", "sizes; meshes whose vertices are there, finite; materials in range")
 BLOCKS = Door("framework.primitives._arguments:checked_vector", "sizes, finite")
 
 # By module, and by the names of functions in it; modules that stand for all their functions have none.
@@ -82,6 +83,7 @@ DOORS: dict[str, dict[str, tuple[Door, ...]] | tuple[Door, ...]] = {
     "geometry.proximity": (POSES, SHAPES),
     "multibody.cenic": (STEPS, VECTORS),
     "multibody.contact": (STATE, VECTORS, POSES, SHAPES, ACTUATION, PLANS),
+    "multibody.fem": (BODIES,),
     "multibody.manipulation": (VECTORS, PORTS, PLANS),
     "multibody.kernels.lanes": (STATE, VECTORS, FORCES, ACTUATION),
     "multibody.kernels.elements": (STATE, ELEMENTS),  # compiled for fluids and force elements of users

@@ -134,7 +134,7 @@ def test_sources_are_named_uniquely_and_by_default_after_their_id() -> None:
     graph.RegisterSource("arm")
     with pytest.raises(RuntimeError, match="source named 'arm' is registered already"):
         graph.RegisterSource("arm")
-    assert graph.num_input_ports() == 2
+    assert graph.num_input_ports() == 4  # poses and configurations of each
 
 
 UNKNOWN = {

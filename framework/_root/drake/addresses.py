@@ -43,6 +43,7 @@ ADDRESSES: dict[str, tuple[str, ...]] = {
     "math": ("framework.math", "framework.autodiff"),
     "multibody.cenic": ("multibody.cenic",),
     "multibody.contact_solvers": ("multibody.cenic",),
+    "multibody.fem": ("multibody.fem",),
     "multibody.fix_inertia": ("multibody.fix_inertia",),
     "multibody.inverse_kinematics": ("multibody.inverse_kinematics",),
     "multibody.math": ("multibody.math",),

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from merganser.framework.core.delegation import written_out
 from merganser.framework.core.deprecation import deprecated_method
 from merganser.framework.math import RigidTransform
+from merganser.multibody.plant.deformable_model import DeformableModel
 from merganser.multibody.plant.delegation import from_part, from_tree
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.names import PlantNames
@@ -54,6 +55,7 @@ class ElementsFace:
     _model: PlantModel
     _names: PlantNames
     _selectors: Selectors
+    _deformables: DeformableModel
 
     # ------------------------------------------------------------------ adding elements
 
@@ -81,6 +83,11 @@ class ElementsFace:
 
     gravity_field = from_tree(MultibodyTree.gravity_field)
     mutable_gravity_field = gravity_field
+
+    # ------------------------------------------------------------------ deformable bodies
+
+    deformable_model = from_part(DeformableModel.get)
+    mutable_deformable_model = from_part(DeformableModel.get_mutable)
 
     # ------------------------------------------------------------------ finding elements
 

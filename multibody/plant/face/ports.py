@@ -51,3 +51,4 @@ class PortsFace:
     get_contact_results_output_port = from_part(OutputPorts.get_contact_results_output_port)
     get_generalized_contact_forces_output_port = from_part(OutputPorts.get_generalized_contact_forces_output_port)
     get_geometry_pose_output_port = from_part(OutputPorts.get_geometry_pose_output_port)
+    get_deformable_body_configuration_output_port = from_part(OutputPorts.get_deformable_body_configuration_output_port)

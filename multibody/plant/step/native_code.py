@@ -181,7 +181,7 @@ class NativeDynamics:
     """The derivatives of a continuous plant, or the step of a discrete one, as an operation.
 
     There is none where Python has a part in the dynamics: spatial forces by the port, geometries that others than the
-    plant move.
+    plant move, deformable bodies.
     """
 
     operation = ""
@@ -310,6 +310,8 @@ class NativeDynamics:
 
     def _is_possible(self, context: Context) -> bool:
         dynamics, inputs = self._dynamics, self._dynamics.inputs
+        if dynamics.model.num_deformables:
+            return False
         if context.has_input(inputs.spatial_force.get_index()):
             return False
         if dynamics.contact_geometry.may_touch and not context.has_input(inputs.geometry_query.get_index()):

@@ -12,6 +12,7 @@ from merganser.framework import CacheEntry, Context, ValueProducer
 from merganser.framework.core.inside import join_discrete_updates, use_native_event
 from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
+from merganser.multibody.plant.deformable_model import DeformableModel
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.state_views import StateViews
 from merganser.multibody.plant.step.contact_arrays import ContactSample
@@ -92,7 +93,7 @@ class Sampling:
     output ports compute the dynamics from what state and inputs are at the moment, as those of continuous plants do.
 
     Args:
-        model, views, dynamics: of the plant.
+        model, views, dynamics, deformables: of the plant.
 
     Attributes:
         dynamics: as given.
@@ -108,9 +109,11 @@ class Sampling:
     _body_dynamics_now_entry: CacheEntry
     _constant_parameters_entry: CacheEntry
 
-    def __init__(self, model: PlantModel, views: StateViews, dynamics: PlantDynamics) -> None:
+    def __init__(
+        self, model: PlantModel, views: StateViews, dynamics: PlantDynamics, deformables: DeformableModel
+    ) -> None:
         self._model, self._tree, self._system = model, model.tree, model.system
-        self._views, self.dynamics = views, dynamics
+        self._views, self.dynamics, self._deformables = views, dynamics, deformables
         dynamics.native.sample_for(self)
         self.is_used = model.is_discrete
 
@@ -155,10 +158,14 @@ class Sampling:
     def _calc_step(self, context: Context, discrete_state: Any) -> None:
         """Computes the state one time step later: semi-implicit Euler, joint damping and PD control implicit."""
         self.dynamics.advance(context, discrete_state.get_mutable_value())
+        if self._model.num_deformables:
+            self._deformables.step(context, discrete_state.get_mutable_vector)
 
     def _calc_sampled_step(self, context: Context, state: Any) -> None:
         """Computes the state one time step later, and stores what the dynamics were."""
         sample = self.take_sample(context, state.get_mutable_discrete_state(0).get_mutable_value())
+        if self._model.num_deformables:
+            self._deformables.step(context, state.get_mutable_discrete_state)
         state.get_mutable_abstract_state(self.state_index).set_value(sample.stored())
 
     def take_sample(self, context: Context, result: Array) -> DynamicsSample:

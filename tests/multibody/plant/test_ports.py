@@ -37,8 +37,9 @@ def test_names_sizes_and_order():
     ]  # fmt: skip
     outputs = [plant.get_output_port(i) for i in range(plant.num_output_ports())]
     assert [(port.get_name(), port.size()) for port in outputs] == [
-        ("geometry_pose", 0), ("state", 17), ("body_poses", 0), ("body_spatial_velocities", 0),
-        ("body_spatial_accelerations", 0), ("generalized_acceleration", 8), ("net_actuation", 2),
+        ("geometry_pose", 0), ("deformable_body_configuration", 0), ("state", 17), ("body_poses", 0),
+        ("body_spatial_velocities", 0), ("body_spatial_accelerations", 0), ("generalized_acceleration", 8),
+        ("net_actuation", 2),
         ("reaction_forces", 0), ("contact_results", 0),
         ("WorldModelInstance_state", 0), ("WorldModelInstance_generalized_acceleration", 0),
         ("WorldModelInstance_generalized_contact_forces", 0),

@@ -1,0 +1,1 @@
+"""Geometries whose vertices move: their meshes at rest, see README.md."""

@@ -1,0 +1,141 @@
+"""The tetrahedra of a deformable geometry at rest: of a shape by a resolution hint, or of a file.
+
+Balls are octahedra of eight tetrahedra around the center, each of which is divided into eight, and these again, until
+edges are short enough: four at the corners, and four around the shortest diagonal of the octahedron between them. New
+vertices between two on the surface are moved onto it. Vertices and tetrahedra are pydrake's, in its order, but for
+single ones where diagonals are equally long up to rounding, from the third division on.
+
+Boxes are grids of cells, each of six tetrahedra around a diagonal (Kuhn 1960).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.geometry.hydroelastic.mesh_shapes import checked_volume
+from merganser.geometry.hydroelastic.primitive_meshes import MOST_TETRAHEDRA
+from merganser.geometry.meshes.volume_mesh import VolumeMesh
+from merganser.geometry.shapes import Box, Ellipsoid, Mesh, Shape, Sphere
+
+__all__ = ["make_reference_mesh"]
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+_OCTAHEDRON = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [-1, 0, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]], np.float64)
+_EIGHTHS = np.array(
+    [[1, 5, 2, 0], [2, 5, 3, 0], [3, 5, 4, 0], [4, 5, 1, 0], [2, 6, 1, 0], [3, 6, 2, 0], [4, 6, 3, 0], [1, 6, 4, 0]]
+)
+_EDGES = np.array([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)])
+# Of corners 0 to 3 and the middles 4 to 9 of the edges above: at the corners, and around one of the three diagonals.
+_AT_CORNERS = np.array([[0, 4, 5, 6], [1, 7, 4, 8], [5, 7, 2, 9], [9, 6, 8, 3]])
+_DIAGONALS = np.array([(6, 7), (4, 9), (5, 8)])
+_AROUND = np.array(
+    [
+        [[6, 7, 8, 4], [6, 5, 7, 4], [6, 8, 7, 9], [6, 7, 5, 9]],
+        [[4, 7, 9, 8], [4, 8, 9, 6], [4, 6, 9, 5], [4, 5, 9, 7]],
+        [[5, 8, 4, 7], [5, 8, 7, 9], [5, 8, 9, 6], [5, 4, 8, 6]],
+    ]
+)
+_OF_OCTAHEDRON = 2  # the diagonal that its eight tetrahedra take, whose three are equally long
+
+
+def make_reference_mesh(shape: Shape, resolution_hint: float) -> VolumeMesh:
+    """Returns the tetrahedra of a shape, in its frame G.
+
+    Args:
+        shape: a Sphere, Ellipsoid or Box, or a Mesh of a .vtk file, whose tetrahedra are taken as they are. (pydrake
+            has Sphere and Mesh.)
+        resolution_hint: about the length of edges, of an ellipsoid on its longest axis [m]; of no effect on a Mesh.
+
+    Raises:
+        RuntimeError: the hint is not positive and finite, or so small that there were more than MOST_TETRAHEDRA; there
+            are no tetrahedra of such a shape; or the file cannot be read or has a tetrahedron that is flat or inside
+            out.
+    """
+    if not 0.0 < resolution_hint < math.inf:
+        raise RuntimeError(f"The resolution hint of a deformable {shape} must be positive; given {resolution_hint}.")
+    if isinstance(shape, Mesh) and shape.extension() == ".vtk":
+        return checked_volume(shape)
+    if type(shape) not in _MAKERS:
+        known = ", ".join(sorted(kind.__name__ for kind in _MAKERS))
+        raise RuntimeError(
+            f"There are no tetrahedra for a deformable {shape}. Take one of these shapes: {known}; or a Mesh of a .vtk "
+            "file of tetrahedra."
+        )
+    return _MAKERS[type(shape)](shape, resolution_hint)
+
+
+def _ball(radius: float, hint: float) -> VolumeMesh:
+    vertices, tetrahedra, on_surface = _OCTAHEDRON, _EIGHTHS, np.arange(7) > 0
+    level = 0
+    while 2.0 * radius * math.sin(math.pi / 2 ** (level + 2)) > hint:
+        _check_count(8 * len(tetrahedra), hint)
+        vertices, tetrahedra, on_surface = _divided(vertices, tetrahedra, on_surface)
+        level += 1
+    return VolumeMesh(tetrahedra, radius * vertices)
+
+
+def _divided(
+    vertices: Array, tetrahedra: Integers, on_surface: NDArray[np.bool_]
+) -> tuple[Array, Integers, NDArray[np.bool_]]:
+    """Each tetrahedron in eight; vertices come in the order in which the edges are met first."""
+    ends = np.sort(tetrahedra[:, _EDGES].reshape(-1, 2), axis=1)
+    edges, first, which = np.unique(ends, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    number = np.empty(len(edges), np.int64)
+    number[order] = np.arange(len(edges))
+    edges = edges[order]
+    middles, is_outer = vertices[edges].mean(axis=1), on_surface[edges].all(axis=1)
+    middles[is_outer] /= np.linalg.norm(middles[is_outer], axis=1)[:, np.newaxis]
+    corners = np.hstack([tetrahedra, len(vertices) + number[which.ravel()].reshape(-1, 6)])
+    points = np.vstack([vertices, middles])
+    diagonals = points[corners[:, _DIAGONALS]]
+    shortest = np.linalg.norm(diagonals[:, :, 0] - diagonals[:, :, 1], axis=2).argmin(axis=1)
+    if len(tetrahedra) == len(_EIGHTHS):
+        shortest[:] = _OF_OCTAHEDRON
+    around = np.take_along_axis(corners, _AROUND[shortest].reshape(-1, 16), axis=1).reshape(-1, 4, 4)
+    children = np.concatenate([corners[:, _AT_CORNERS], around], axis=1)
+    return points, children.reshape(-1, 4), np.append(on_surface, is_outer)
+
+
+def _ellipsoid(shape: Ellipsoid, hint: float) -> VolumeMesh:
+    axes = np.array([shape.a(), shape.b(), shape.c()])
+    ball = _ball(1.0, hint / axes.max())
+    return VolumeMesh(ball.tetrahedron_array(), ball.vertex_array() * axes)
+
+
+def _box(shape: Box, hint: float) -> VolumeMesh:
+    size = np.asarray(shape.size(), np.float64)
+    counts = np.maximum(1.0, np.ceil(size / hint - 1e-9))
+    _check_count(6.0 * float(counts.prod()), hint)
+    nx, ny, nz = counts.astype(int)
+    sides = [np.linspace(-length / 2.0, length / 2.0, n + 1) for length, n in zip(size, (nx, ny, nz), strict=True)]
+    vertices = np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1).reshape(-1, 3)
+    strides = np.array([(ny + 1) * (nz + 1), nz + 1, 1])
+    cells = np.stack(np.meshgrid(*map(np.arange, (nx, ny, nz)), indexing="ij"), axis=-1).reshape(-1, 3) @ strides
+    paths = np.array([np.cumsum([0, *strides[list(axes)]]) for axes in itertools.permutations(range(3))])
+    is_odd = np.array([np.linalg.det(np.eye(3)[list(axes)]) < 0.0 for axes in itertools.permutations(range(3))])
+    paths[is_odd, 1:3] = paths[is_odd, 2:0:-1]
+    return VolumeMesh((cells[:, np.newaxis, np.newaxis] + paths).reshape(-1, 4), vertices)
+
+
+_MAKERS: dict[type[Shape], Callable[[Any, float], VolumeMesh]] = {
+    Sphere: lambda shape, hint: _ball(shape.radius(), hint),
+    Ellipsoid: _ellipsoid,
+    Box: _box,
+}
+
+
+def _check_count(count: float, hint: float) -> None:
+    if count > MOST_TETRAHEDRA:
+        raise RuntimeError(
+            f"With a resolution hint of {hint:g} m, a deformable geometry would be made of {count:.3g} tetrahedra, "
+            f"more than {MOST_TETRAHEDRA}. Take a greater hint."
+        )

@@ -1,0 +1,180 @@
+"""The equations of one step of a body, and their derivatives.
+
+A step goes from q, v to q+, v+ by Newmark's method with gamma = 1 and beta = 1/2, which is the trapezoidal rule for q
+and the implicit Euler method for v. With Rayleigh damping, as Drake has it,
+
+    q+ = q + h/2 (v + v+)                                                                 (1)
+    r(v+) = M (v+ - v) / h + (alpha M + beta K(q+)) v+ - f(q+) - f_ext = 0                (2)
+    A = (1/h + alpha) M + (h/2 + beta) K(q+)                                              (3)
+
+Damping takes the convex part of K, see materials/principal.py, so that it always slows. A is the derivative of r by v+
+but for that of this K.
+
+Sources: N. Newmark, A Method of Computation for Structural Dynamics (1959); X. Han, J. Masterjohn, A. Castro, A Convex
+Formulation of Frictional Contact between Rigid and Deformable Bodies (2023), section IV.
+"""
+
+from __future__ import annotations
+
+from merganser.framework.native import device, kernel
+from merganser.multibody.fem.elements import add_block, add_stress, mass_share, set_deformation_gradient
+from merganser.multibody.fem.layout import Array, BodyArrays, StepWork
+from merganser.multibody.fem.materials.table import add_energy, prepare, set_derivative, set_stress, start
+
+__all__ = [
+    "assemble_tangent", "calc_elastic_energy", "calc_residual", "elastic_energy", "elastic_forces", "set_positions",
+    "start_step",
+]  # fmt: skip
+
+
+@device
+def start_step(body: BodyArrays, q_in: Array, work: StepWork) -> None:
+    """What materials keep during a step: see start() of materials."""
+    for e in range(body.elements.shape[0]):
+        set_deformation_gradient(body.elements[e], q_in, work.points[e]["F"])
+        start(body.material, work.points[e])
+
+
+@device
+def set_positions(time_step: float, q_in: Array, v_in: Array, v_next: Array, q_out: Array) -> None:
+    """Equation (1)."""
+    for i in range(q_in.shape[0]):
+        q_out[i] = q_in[i] + 0.5 * time_step * (v_in[i] + v_next[i])
+
+
+@device
+def calc_residual(
+    body: BodyArrays,
+    time_step: float,
+    v_in: Array,  # v before the step [m/s], shape [3 num_nodes]
+    force_in: Array,  # f_ext [N]
+    q_next: Array,  # q+ [m]
+    v_next: Array,  # v+ [m/s]
+    work: StepWork,  # points and residual are written; damping is that of work.damping_positions
+) -> None:
+    """Equation (2), for all nodes, the held ones too."""
+    material, beta = body.material, body.material["stiffness_damping"]
+    for i in range(force_in.shape[0]):
+        work.residual[i] = -force_in[i]
+    for e in range(body.elements.shape[0]):
+        element, point = body.elements[e], work.points[e]
+        if beta > 0.0:
+            _set_state(material, element, work.damping_positions, point)
+            _set_damping_stress(material, element, point, beta, v_next, work.derivative)
+            add_stress(element, point["P"], work.residual)
+        _set_state(material, element, q_next, point)
+        set_stress(material, point)
+        add_stress(element, point["P"], work.residual)
+        _add_inertia(mass_share(element, material), element, 1.0 / time_step, material["mass_damping"], v_in, v_next,
+                     work.residual)  # fmt: skip
+
+
+@device
+def _set_state(material: Array, element: Array, q_in: Array, point: Array) -> None:
+    """F, and what follows from it."""
+    set_deformation_gradient(element, q_in, point["F"])
+    prepare(material, point)
+
+
+@device
+def _set_damping_stress(
+    material: Array, element: Array, point: Array, beta: float, v_next: Array, derivative: Array
+) -> None:
+    """P = beta dP/dF : dF/dt, of the convex part of dP/dF."""
+    point["is_convex"] = 1
+    set_derivative(material, point, derivative)
+    rate = point["second"]
+    set_deformation_gradient(element, v_next, rate)
+    for i in range(3):
+        for j in range(3):
+            total, row = 0.0, derivative[3 * i + j]
+            for k in range(3):
+                for l in range(3):
+                    total += row[3 * k + l] * rate[k, l]
+            point["P"][i, j] = beta * total
+
+
+@device
+def _add_inertia(
+    share: float, element: Array, inverse_step: float, alpha: float, v_in: Array, v_next: Array, force_out: Array
+) -> None:
+    """M (v+ - v) / h + alpha M v+ of one element."""
+    for i in range(3):
+        total = 0.0
+        for a in range(4):
+            at = 3 * element["nodes"][a] + i
+            total += (v_next[at] - v_in[at]) * inverse_step + alpha * v_next[at]
+        for a in range(4):
+            force_out[3 * element["nodes"][a] + i] += share * total
+
+
+@device
+def assemble_tangent(
+    body: BodyArrays, time_step: float, q_next: Array, is_convex: int, is_damping_kept: int, work: StepWork
+) -> None:
+    """Equation (3), into the panels.
+
+    Args:
+        body: of which.
+        time_step: h [s].
+        q_next: q+ [m].
+        is_convex: whether K is to be that of convex parts of elements, 0 or 1.
+        is_damping_kept: whether that of the damping is at other positions than q+, 0 or 1.
+        work: points, where the last calc_residual() left them, and panels are written.
+    """
+    material, half, beta = body.material, 0.5 * time_step, body.material["stiffness_damping"]
+    for i in range(body.pattern.panel_start[body.trees.shape[0]]):
+        work.panels[i] = 0.0
+    for e in range(body.elements.shape[0]):
+        element, point = body.elements[e], work.points[e]
+        mass = (1.0 / time_step + material["mass_damping"]) * mass_share(element, material)
+        if is_damping_kept != 0 and beta > 0.0:
+            _set_state(material, element, work.damping_positions, point)
+            _add_stiffness(material, element, point, 1, beta, 0.0, work)
+            _set_state(material, element, q_next, point)
+            _add_stiffness(material, element, point, is_convex, half, mass, work)
+        else:
+            _add_stiffness(material, element, point, is_convex, half + beta, mass, work)
+
+
+@device
+def _add_stiffness(
+    material: Array, element: Array, point: Array, is_convex: int, scale: float, mass: float, work: StepWork
+) -> None:
+    """Adds scale K + mass, of one element, to the panels."""
+    point["is_convex"] = is_convex
+    set_derivative(material, point, work.derivative)
+    for a in range(4):
+        for b in range(4):
+            if element["place"][a, b] >= 0:
+                add_block(element, work.derivative, a, b, scale, mass, work.panels)
+
+
+@device
+def calc_elastic_energy(body: BodyArrays, q_in: Array, work: StepWork, energy_out: Array) -> None:
+    """Adds the energy of all elements [J], as seen from the state of the last start_step()."""
+    for e in range(body.elements.shape[0]):
+        element, point = body.elements[e], work.points[e]
+        set_deformation_gradient(element, q_in, point["F"])
+        prepare(body.material, point)
+        energy = energy_out[1:2]
+        energy[0] = 0.0
+        add_energy(body.material, point, energy)
+        energy_out[0] += element["volume"] * energy[0]
+
+
+elastic_energy = kernel(calc_elastic_energy)
+
+
+@kernel
+def elastic_forces(body: BodyArrays, q_in: Array, work: StepWork, force_out: Array) -> None:
+    """f(q), shape [3 num_nodes], with rotations of linear corotated elements at q."""
+    start_step(body, q_in, work)
+    for i in range(force_out.shape[0]):
+        work.residual[i] = 0.0
+    for e in range(body.elements.shape[0]):
+        prepare(body.material, work.points[e])
+        set_stress(body.material, work.points[e])
+        add_stress(body.elements[e], work.points[e]["P"], work.residual)
+    for i in range(force_out.shape[0]):
+        force_out[i] = -work.residual[i]

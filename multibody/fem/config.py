@@ -1,0 +1,141 @@
+"""What a deformable body is made of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from merganser.framework.core.enumeration import Enumeration
+from merganser.framework.core.scalars import cast, scalar_named
+from merganser.framework.core.templates import ValueTemplate
+
+__all__ = ["DeformableBodyConfig", "DeformableBodyConfig_", "MaterialModel", "lame_parameters"]
+
+
+class MaterialModel(Enumeration):
+    """How stress follows from strain, see multibody/fem/README.md."""
+
+    kLinearCorotated = 0  # linear for each step, seen from the rotation of an element before it
+    kCorotated = 1  # fixed corotated: linear in principal stretches
+    kNeoHookean = 2  # for large strains
+    kLinear = 3  # for small strains and rotations
+
+
+class DeformableBodyConfig:
+    """The material of a deformable body: by default about that of hard rubber, without damping.
+
+    Numbers are floats, of a `DeformableBodyConfig_[AutoDiffXd]` AutoDiffXd. Forces of damping are those of Rayleigh,
+    -(a M + b K) v, with the mass damping a, the stiffness damping b, and the mass and stiffness matrices M and K.
+
+    Raises:
+        RuntimeError: of all setters: a number is not finite or out of its range.
+    """
+
+    def __init__(self) -> None:
+        self._material_model = MaterialModel.kLinearCorotated
+        # Young's modulus, Poisson's ratio, mass and stiffness damping, density
+        self._numbers: list[Any] = [1e8, 0.49, 0.0, 0.0, 1.5e3]
+        self._scalar: type[Any] = float
+
+    def set_youngs_modulus(self, youngs_modulus: float) -> None:
+        """Sets the stiffness [Pa]: positive; 1e8 by default."""
+        self._set(0, "set_youngs_modulus", youngs_modulus, "be positive", lambda value: value > 0.0)
+
+    def set_poissons_ratio(self, poissons_ratio: float) -> None:
+        """Sets how much a bar that is stretched gets thinner, between -1 and 0.5 (volume kept); 0.49 by default."""
+        requirement = "lie between -1 and 0.5, where no volume could change. Take 0.49 for one that hardly does"
+        self._set(1, "set_poissons_ratio", poissons_ratio, requirement, lambda value: -1.0 < value < 0.5)
+
+    def set_mass_damping_coefficient(self, mass_damping_coefficient: float) -> None:
+        """Sets the damping of all motion [1/s]: not negative; 0 by default."""
+        self._set(2, "set_mass_damping_coefficient", mass_damping_coefficient, *_NOT_NEGATIVE)
+
+    def set_stiffness_damping_coefficient(self, stiffness_damping_coefficient: float) -> None:
+        """Sets the damping of deformation [s]: not negative; 0 by default."""
+        self._set(3, "set_stiffness_damping_coefficient", stiffness_damping_coefficient, *_NOT_NEGATIVE)
+
+    def set_mass_density(self, mass_density: float) -> None:
+        """Sets the density at rest [kg/m³]: positive; 1500 by default."""
+        self._set(4, "set_mass_density", mass_density, "be positive", lambda value: value > 0.0)
+
+    def set_material_model(self, material_model: MaterialModel) -> None:
+        """Sets how stress follows from strain; MaterialModel.kLinearCorotated by default.
+
+        Raises:
+            TypeError: it is no MaterialModel.
+        """
+        if not isinstance(material_model, MaterialModel):
+            raise TypeError(
+                f"DeformableBodyConfig.set_material_model() takes a MaterialModel; given {material_model!r}."
+            )
+        self._material_model = material_model
+
+    def _set(self, place: int, name: str, value: Any, requirement: str, is_fine: Callable[[float], bool]) -> None:
+        number = cast(value, self._scalar)
+        plain = float(cast(number, float))
+        if not (math.isfinite(plain) and is_fine(plain)):
+            raise RuntimeError(f"DeformableBodyConfig.{name}({plain:g}): the number must {requirement}.")
+        self._numbers[place] = number
+
+    def youngs_modulus(self) -> Any:
+        """Young's modulus [Pa]."""
+        return self._numbers[0]
+
+    def poissons_ratio(self) -> Any:
+        """Poisson's ratio."""
+        return self._numbers[1]
+
+    def mass_damping_coefficient(self) -> Any:
+        """The damping of all motion [1/s]."""
+        return self._numbers[2]
+
+    def stiffness_damping_coefficient(self) -> Any:
+        """The damping of deformation [s]."""
+        return self._numbers[3]
+
+    def mass_density(self) -> Any:
+        """The density at rest [kg/m³]."""
+        return self._numbers[4]
+
+    def material_model(self) -> MaterialModel:
+        """How stress follows from strain."""
+        return self._material_model
+
+    def __copy__(self) -> DeformableBodyConfig:
+        return _as_config_of(self, self._scalar)
+
+    def __deepcopy__(self, memo: Any) -> DeformableBodyConfig:
+        return _as_config_of(self, self._scalar)
+
+    def __repr__(self) -> str:
+        E, nu, a, b, density = self._numbers
+        return (
+            f"<DeformableBodyConfig {self._material_model.name}, E = {E} Pa, nu = {nu}, density = {density} kg/m³, "
+            f"damping {a} 1/s and {b} s>"
+        )
+
+
+_NOT_NEGATIVE: tuple[str, Callable[[float], bool]] = ("not be negative", lambda value: value >= 0.0)
+
+
+def lame_parameters(config: DeformableBodyConfig) -> tuple[Any, Any]:
+    """Lamé's parameters mu = E / (2 (1 + nu)) and lambda = E nu / ((1 + nu) (1 - 2 nu)) of a material [Pa]."""
+    E, nu = config.youngs_modulus(), config.poissons_ratio()
+    return E / (2.0 * (1.0 + nu)), E * nu / ((1.0 + nu) * (1.0 - 2.0 * nu))
+
+
+def _as_config_of(config: DeformableBodyConfig, T: type[Any]) -> DeformableBodyConfig:
+    """A copy whose numbers are of another type."""
+    copy = DeformableBodyConfig()
+    copy._material_model, copy._scalar = config._material_model, T
+    copy._numbers = [cast(number, T) for number in config._numbers]
+    return copy
+
+
+DeformableBodyConfig_ = ValueTemplate(
+    DeformableBodyConfig,
+    lambda config: config._scalar,
+    _as_config_of,
+    scalars=lambda: (float, scalar_named("AutoDiffXd")),
+)

@@ -1,0 +1,119 @@
+"""The records that the kernels of deformable bodies work on.
+
+Notation: X is where a point of the body is at rest, x where it is; F = dx/dX is the deformation gradient, constant in a
+linear tetrahedron, and N_a(X) the function that is 1 at node a and 0 at the others. Nodes of a body are numbered as the
+vertices of its mesh; q, v and forces have three numbers a node, in W: shape [3 num_nodes].
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.multibody.contact.ordering import Pattern
+
+__all__ = [
+    "CONVERGED", "NOT_CONVERGED", "NOT_FINITE", "SINGULAR_MATRIX", "Array", "BodyArrays", "StepWork", "element_dtype",
+    "material_dtype", "point_dtype", "report_dtype", "tree_dtype",
+]  # fmt: skip
+
+Array = NDArray[Any]
+
+# What a step returns.
+CONVERGED = 0
+NOT_CONVERGED = -1
+SINGULAR_MATRIX = -2
+NOT_FINITE = -3
+
+material_dtype = np.dtype(
+    [
+        ("kind", np.int64),  # see materials/table.py
+        ("code", np.int64),  # of kinds from outside the table
+        ("complex_code", np.int64),
+        ("mu", np.float64),  # Lame's parameters [Pa]
+        ("lambda", np.float64),
+        ("density", np.float64),  # at rest [kg/m^3]
+        ("mass_damping", np.float64),  # alpha [1/s]
+        ("stiffness_damping", np.float64),  # beta [s]
+    ]
+)
+
+element_dtype = np.dtype(
+    [
+        ("nodes", np.int64, (4,)),
+        ("gradients", np.float64, (4, 3)),  # dN_a/dX [1/m]
+        ("volume", np.float64),  # at rest [m^3]
+        ("place", np.int64, (4, 4)),  # where the block of nodes a and b starts in the panels; -1 if it is not kept
+        ("stride", np.int64, (4, 4)),  # from one of its rows to the next
+    ]
+)
+
+# What order_trees() and factor() of contact read: here a tree is one node or two, of 3 or 6 velocities.
+tree_dtype = np.dtype([("v_start", np.int64), ("num_v", np.int64)])
+
+report_dtype = np.dtype(
+    [
+        ("iterations", np.int64),  # of Newton's method
+        ("line_searches", np.int64),  # evaluations that line searches took
+        ("residual", np.float64),  # norm of what is left of the forces [N]
+        ("tolerance", np.float64),  # what it had to be [N]
+    ]
+)
+
+
+def point_dtype(scalar: Any) -> np.dtype[Any]:
+    """The record of an element's quadrature point: its strain, and what follows from it."""
+    return np.dtype(
+        [
+            ("F", scalar, (3, 3)),  # deformation gradient
+            ("rotation", scalar, (3, 3)),  # R, see materials/kind.py
+            ("U", scalar, (3, 3)),  # F = U diag(sigma) V^T, both rotations, of isotropic materials
+            ("sigma", scalar, (3,)),  # principal stretches; one is negative where an element is inside out
+            ("V", scalar, (3, 3)),
+            ("second", scalar, (3, 3)),  # room for derivatives of the energy by sigma [Pa]
+            ("P", scalar, (3, 3)),  # first Piola stress [Pa]
+            ("is_convex", np.int64),  # whether stress derivatives are to be without their negative part
+        ]
+    )
+
+
+class BodyArrays(NamedTuple):
+    """A deformable body at rest, and the pattern of its matrices.
+
+    Attributes:
+        elements: shape [num_elements].
+        material: one record.
+        unknown: where the velocity of each node starts among the unknowns; -1 if it is held; shape [num_nodes].
+        trees: one or two nodes each, shape [num_trees].
+        pattern: of the factor of the tangent matrix.
+    """
+
+    elements: Array
+    material: Array
+    unknown: Array
+    trees: Array
+    pattern: Pattern
+
+
+class StepWork(NamedTuple):
+    """Room for a step.
+
+    Attributes:
+        points: records of quadrature points, shape [num_elements].
+        derivative: dP/dF of one element [Pa], shape [9, 9].
+        panels: the tangent matrix, and its factor.
+        residual: forces that are left [N], shape [3 num_nodes].
+        direction: of Newton's method, by unknowns [m/s].
+        trial: v on the way [m/s], shape [3 num_nodes].
+        damping_positions: where damping is that of, see newton.py [m], shape [3 num_nodes].
+    """
+
+    points: Array
+    derivative: Array
+    panels: Array
+    residual: Array
+    direction: Array
+    trial: Array
+    damping_positions: Array

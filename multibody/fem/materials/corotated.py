@@ -1,0 +1,80 @@
+"""The fixed corotated material: linear in the stretches of an element, in whatever way it is turned.
+
+    Psi = mu |F - R|^2 + lambda / 2 (J - 1)^2,   F = R S,  J = det F                      (1)
+    P = 2 mu (F - R) + lambda (J - 1) dJ/dF                                               (2)
+    Psi_i = 2 mu (s_i - 1) + lambda (J - 1) J_i,   J_i = dJ/ds_i                          (3)
+    Psi_ij = 2 mu d_ij + lambda (J_i J_j + (J - 1) s_k)                                   (4)
+    flip_ij = 2 mu - lambda (J - 1) s_k                                                   (5)
+    twist_ij = 2 mu (1 - 2 / (s_i + s_j)) + lambda (J - 1) s_k                            (6)
+
+with the third stretch s_k of each pair; in (4) it is there for i != j.
+
+Source: A. Stomakhin, R. Howes, C. Schroeder, J. Teran, Energetically Consistent Invertible Elasticity (2012), section
+3.
+"""
+
+from __future__ import annotations
+
+from merganser.framework.native import device, inlined
+from merganser.multibody.fem.layout import Array
+from merganser.multibody.fem.materials.kind import MaterialKind
+from merganser.multibody.fem.materials.principal import set_principal_derivative
+from merganser.multibody.fem.small_matrices import determinant, set_cofactors, set_rotation
+
+__all__ = ["KIND"]
+
+_LEAST_SUM = 1e-8  # of two stretches, where (6) is taken to be at its lowest
+
+
+@device
+def prepare(material: Array, point: Array) -> None:
+    """R, and U, sigma and V."""
+    set_rotation(point["F"], point["U"], point["sigma"], point["V"], point["rotation"])
+
+
+@device
+def add_energy(material: Array, point: Array, energy_out: Array) -> None:
+    """Equation (1)."""
+    F, R = point["F"], point["rotation"]
+    squares, growth = 0.0, determinant(F) - 1.0
+    for i in range(3):
+        for j in range(3):
+            squares += (F[i, j] - R[i, j]) * (F[i, j] - R[i, j])
+    energy_out[0] += material["mu"] * squares + 0.5 * material["lambda"] * growth * growth
+
+
+@device
+def set_stress(material: Array, point: Array) -> None:
+    """Equation (2)."""
+    F, R, P = point["F"], point["rotation"], point["P"]
+    pressure = material["lambda"] * (determinant(F) - 1.0)
+    set_cofactors(F, P)
+    for i in range(3):
+        for j in range(3):
+            P[i, j] = 2.0 * material["mu"] * (F[i, j] - R[i, j]) + pressure * P[i, j]
+
+
+@device
+def set_derivative(material: Array, point: Array, derivative_out: Array) -> None:
+    """Equations (4) to (6)."""
+    mu, s, second = material["mu"], point["sigma"], point["second"]
+    pressure = material["lambda"] * (s[0] * s[1] * s[2] - 1.0)
+    for i in range(3):
+        J_i = s[(i + 1) % 3] * s[(i + 2) % 3]
+        for j in range(3):
+            J_j = s[(j + 1) % 3] * s[(j + 2) % 3]
+            own = 2.0 * mu if i == j else pressure * s[3 - i - j]
+            second[i, j] = own + material["lambda"] * J_i * J_j
+    p_0, p_1, p_2 = pressure * s[0], pressure * s[1], pressure * s[2]
+    flip = (2.0 * mu - p_0, 2.0 * mu - p_1, 2.0 * mu - p_2)
+    t_0, t_1, t_2 = _twist(mu, s[1] + s[2]), _twist(mu, s[2] + s[0]), _twist(mu, s[0] + s[1])
+    set_principal_derivative(point, second, flip, (t_0 + p_0, t_1 + p_1, t_2 + p_2), derivative_out)
+
+
+@inlined
+def _twist(mu: float, total: float) -> float:
+    """The first term of (6)."""
+    return 2.0 * mu * (1.0 - 2.0 / max(total, _LEAST_SUM))
+
+
+KIND = MaterialKind("corotated", None, prepare, add_energy, set_stress, set_derivative)

@@ -1,0 +1,409 @@
+"""A deformable body of a plant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from merganser.framework import AbstractParameterIndex, DiscreteStateIndex
+from merganser.framework.math import RigidTransform
+from merganser.geometry import GeometryId, Shape, VolumeMesh
+from merganser.geometry.ids import _Identifier
+from merganser.multibody.fem.config import DeformableBodyConfig
+from merganser.multibody.fem.force_density_field import ForceDensityFieldBase, ForceDensityType
+from merganser.multibody.tree.constraints import MultibodyConstraintId
+from merganser.multibody.tree.element import NamedElement
+from merganser.multibody.tree.force_density_field import GravityForceField
+from merganser.multibody.tree.indices import DeformableBodyIndex
+from merganser.multibody.tree.rigid_body import RigidBody
+
+if TYPE_CHECKING:
+    from merganser.framework import Context
+    from merganser.multibody.fem.body import FemBody
+
+__all__ = ["DeformableBody", "DeformableBodyId"]
+
+Array = NDArray[Any]
+
+
+class DeformableBodyId(_Identifier):
+    """Names a deformable body; one and the same in copies of its plant."""
+
+    __slots__ = ()
+
+
+class _FixedVertices(NamedTuple):
+    """Vertices that are fixed to a rigid body B.
+
+    Attributes:
+        body: B.
+        vertices: which ones, shape [n].
+        p_BP: where they are in B [m], shape [n, 3].
+    """
+
+    body: RigidBody
+    vertices: NDArray[np.int64]
+    p_BP: Array
+
+
+class DeformableBody(NamedElement):
+    """A body of tetrahedra whose vertices move; `DeformableModel.RegisterDeformableBody()` makes it.
+
+    Positions and velocities of its vertices are discrete state of the plant: all coordinates of positions in W, then of
+    velocities, then of accelerations, in the order of the mesh's vertices.
+
+    Errors of all functions that take a Context: ValueError, if it belongs to another system; RuntimeError, before
+    Finalize().
+
+    Args:
+        name: unique among the deformable bodies of its model instance.
+        model_instance: which one.
+        geometry_id: of the deformable geometry.
+        mesh: at rest, in the geometry's frame D.
+        X_WD: where it is at rest.
+        config: its material.
+    """
+
+    _index_type = DeformableBodyIndex
+
+    def __init__(
+        self,
+        name: str,
+        model_instance: int,
+        geometry_id: GeometryId,
+        mesh: VolumeMesh,
+        X_WD: RigidTransform,
+        config: DeformableBodyConfig,
+    ) -> None:
+        super().__init__(name, model_instance)
+        self._id, self._geometry_id, self._config = DeformableBodyId.get_new_id(), geometry_id, config
+        self._p_DV: Array = np.array(mesh.vertex_array())
+        vertices = _moved(X_WD, self._p_DV)
+        self._mesh_W = VolumeMesh(mesh.tetrahedron_array(), vertices)
+        self._default_pose = X_WD
+        self._is_held = np.zeros(len(vertices), np.bool_)
+        self._fixed: tuple[_FixedVertices, ...] = ()
+        self._forces: tuple[ForceDensityFieldBase, ...] = ()
+        self._state_index = self._parameter_index = -1
+        self._fem: FemBody | None = None
+
+    # ------------------------------------------------------------------ what it is
+
+    def body_id(self) -> DeformableBodyId:
+        """Returns the identifier of this body."""
+        return self._id
+
+    def geometry_id(self) -> GeometryId:
+        """Returns the identifier of its geometry."""
+        return self._geometry_id
+
+    def config(self) -> DeformableBodyConfig:
+        """Returns its material."""
+        return self._config
+
+    def num_dofs(self) -> int:
+        """Returns the number of its coordinates: three for each vertex."""
+        return 3 * len(self._p_DV)
+
+    def reference_positions(self) -> Array:
+        """Returns the vertices at rest, as they were registered, in W [m], shape [3 num_vertices]."""
+        return np.array(self._mesh_W.vertex_array()).ravel()
+
+    def get_default_pose(self) -> RigidTransform:
+        """Returns X_WD, where new Contexts have the undeformed body."""
+        return RigidTransform(self._default_pose)
+
+    def set_default_pose(self, X_WD: RigidTransform) -> None:
+        """Sets where new Contexts have the undeformed body; vertices that are held stay where they were registered."""
+        if not isinstance(X_WD, RigidTransform):
+            raise TypeError(
+                f"set_default_pose() of deformable body '{self._name}' takes a RigidTransform; given {X_WD!r}."
+            )
+        self._default_pose = RigidTransform(X_WD)
+
+    def external_forces(self) -> list[ForceDensityFieldBase]:
+        """Returns all force densities that act on it, gravity first.
+
+        Raises:
+            RuntimeError: before Finalize().
+        """
+        self._require_finalized("external_forces")
+        return list(self._forces)
+
+    def has_fixed_constraint(self) -> bool:
+        """Returns whether vertices are fixed to a rigid body."""
+        return bool(self._fixed)
+
+    def discrete_state_index(self) -> DiscreteStateIndex:
+        """Returns which group of the plant's discrete state is that of this body.
+
+        Raises:
+            RuntimeError: before Finalize().
+        """
+        self._require_finalized("discrete_state_index")
+        return DiscreteStateIndex(self._state_index)
+
+    def is_enabled_parameter_index(self) -> AbstractParameterIndex:
+        """Returns which abstract parameter of the plant, a bool, says whether this body moves.
+
+        Raises:
+            RuntimeError: before Finalize().
+        """
+        self._require_finalized("is_enabled_parameter_index")
+        return AbstractParameterIndex(self._parameter_index)
+
+    # ------------------------------------------------------------------ what holds it
+
+    def SetWallBoundaryCondition(self, p_WQ: ArrayLike, n_W: ArrayLike) -> None:
+        """Holds all vertices behind a plane where they are at rest.
+
+        Args:
+            p_WQ: position of a point of the plane in W [m], shape [3].
+            n_W: direction that points away from what is held, in W, shape [3]; a vertex V is held if n . p_QV < 0 at
+                rest.
+
+        Raises:
+            ValueError: the direction is shorter than 1e-10, or a number is not finite.
+        """
+        p, n = (np.asarray(vector, np.float64).reshape(3) for vector in (p_WQ, n_W))
+        length = float(np.linalg.norm(n))
+        if not (np.isfinite(p).all() and 1e-10 < length < np.inf):
+            raise ValueError(
+                f"SetWallBoundaryCondition() of deformable body '{self._name}' takes a point and a direction of some "
+                f"length; given {p_WQ!r} and {n_W!r}."
+            )
+        self._is_held |= (np.asarray(self._mesh_W.vertex_array()) - p) @ n < 0.0
+        self._fem = None
+
+    def AddFixedConstraint(
+        self, body_B: RigidBody, X_BA: RigidTransform, shape_G: Shape, X_BG: RigidTransform
+    ) -> MultibodyConstraintId:
+        """Fixes all vertices that lie in a shape to a rigid body B, which must not move.
+
+        (In pydrake B may move. Here that waits for deformable bodies to take part in contact problems.)
+
+        Args:
+            body_B: the world, or a body that is welded to it.
+            X_BA: where the mesh at rest, in its frame A, is put in B.
+            shape_G: the shape.
+            X_BG: its pose in B.
+
+        Returns:
+            An identifier of the constraint.
+
+        Raises:
+            RuntimeError: B belongs to another plant, or can move; no vertex lies in the shape; after Finalize().
+        """
+        tree = self._get_tree("AddFixedConstraint")
+        tree._check_not_finalized("AddFixedConstraint")
+        tree._check_mine("AddFixedConstraint", f"deformable body '{self._name}'", body_B)
+        p_BP = _moved(X_BA, self._p_DV)
+        inside = _is_inside(shape_G, X_BG, p_BP)
+        if not inside.any():
+            raise RuntimeError(
+                f"AddFixedConstraint(): no vertex of deformable body '{self._name}' is inside of {shape_G!r} with the "
+                "given poses. Look at X_BA, X_BG and the size of the shape."
+            )
+        vertices = np.flatnonzero(inside)
+        self._fixed = (*self._fixed, _FixedVertices(body_B, vertices, p_BP[vertices]))
+        self._fem = None
+        return MultibodyConstraintId.get_new_id()
+
+    # ------------------------------------------------------------------ state
+
+    def GetPositions(self, context: Context) -> Array:
+        """Returns the positions of the vertices in W [m], shape [3, num_vertices]."""
+        return self._state(context)[0].T.copy()
+
+    def GetVelocities(self, context: Context) -> Array:
+        """Returns the velocities of the vertices in W [m/s], shape [3, num_vertices]."""
+        return self._state(context)[1].T.copy()
+
+    def GetPositionsAndVelocities(self, context: Context) -> Array:
+        """Returns positions [m] and, to their right, velocities [m/s], in W, shape [3, 2 num_vertices]."""
+        return np.hstack([self.GetPositions(context), self.GetVelocities(context)])
+
+    def SetPositions(self, context: Context, q: ArrayLike) -> None:
+        """Sets the positions of the vertices in W [m], shape [3, num_vertices].
+
+        Raises:
+            ValueError: another shape, or a number is not finite.
+        """
+        given = self._checked("SetPositions", "q", q)
+        self._mutable_state(context)[0] = given.T
+
+    def SetVelocities(self, context: Context, v: ArrayLike) -> None:
+        """Sets the velocities of the vertices in W [m/s], shape [3, num_vertices].
+
+        Raises:
+            ValueError: another shape, or a number is not finite.
+        """
+        given = self._checked("SetVelocities", "v", v)
+        self._mutable_state(context)[1] = given.T
+
+    def SetPositionsAndVelocities(self, context: Context, q: ArrayLike, v: ArrayLike) -> None:
+        """Sets positions and velocities of the vertices, see SetPositions() and SetVelocities()."""
+        caller = "SetPositionsAndVelocities"
+        given = self._checked(caller, "q", q), self._checked(caller, "v", v)
+        state = self._mutable_state(context)
+        state[0], state[1] = given[0].T, given[1].T
+
+    def Disable(self, context: Context) -> None:
+        """Stops the body where it is: its velocities become zero, and it does not move until Enable()."""
+        state = self._mutable_state(context)
+        if self.is_enabled(context):
+            state[1:] = 0.0
+            context.get_mutable_abstract_parameter(self._parameter_index).set_value(False)
+
+    def Enable(self, context: Context) -> None:
+        """Lets the body move again."""
+        self._state(context)
+        if not self.is_enabled(context):
+            context.get_mutable_abstract_parameter(self._parameter_index).set_value(True)
+
+    def is_enabled(self, context: Context) -> bool:
+        """Returns whether the body moves."""
+        self._state(context)
+        return bool(context.get_abstract_parameter(self._parameter_index).get_value())
+
+    def CalcCenterOfMassPositionInWorld(self, context: Context) -> Array:
+        """Returns the position of the centre of mass in W [m], shape [3]."""
+        masses, p, _ = self._centers(context)
+        return np.asarray(masses @ p / masses.sum())
+
+    def CalcCenterOfMassTranslationalVelocityInWorld(self, context: Context) -> Array:
+        """Returns the velocity of the centre of mass in W [m/s], shape [3]."""
+        masses, _, v = self._centers(context)
+        return np.asarray(masses @ v / masses.sum())
+
+    def CalcEffectiveAngularVelocity(self, context: Context) -> Array:
+        """Returns the angular velocity of a rigid body of this angular momentum and inertia, in W [rad/s], shape [3].
+
+        Both are about the centre of mass, of the masses of elements in their centers (fem/elements.py).
+        """
+        masses, p, v = self._centers(context)
+        r, u = p - masses @ p / masses.sum(), v - masses @ v / masses.sum()
+        inertia = np.eye(3) * (masses @ (r * r).sum(axis=1)) - (masses[:, np.newaxis] * r).T @ r
+        return np.linalg.solve(inertia, masses @ np.cross(r, u))
+
+    def _centers(self, context: Context) -> tuple[Array, Array, Array]:
+        """Masses of elements, and positions and velocities of their centers."""
+        q, v, _ = self._state(context)
+        nodes = self._mesh_W.tetrahedron_array()
+        masses = self._body().element_masses()
+        return masses, q[nodes].mean(axis=1), v[nodes].mean(axis=1)
+
+    def _state(self, context: Context) -> Array:
+        """Positions, velocities and accelerations, for reading, shape [3, num_vertices, 3]."""
+        self._require_finalized("a computation")
+        self._get_tree("a computation").plant.ValidateContext(context)
+        values: Array = context.get_discrete_state(self._state_index).value()
+        return values.reshape(3, -1, 3)
+
+    def _mutable_state(self, context: Context) -> Array:
+        self._state(context)
+        values: Array = context.get_mutable_discrete_state(self._state_index).get_mutable_value()
+        return values.reshape(3, -1, 3)
+
+    def _checked(self, caller: str, what: str, values: ArrayLike) -> Array:
+        given = np.asarray(values, np.float64)
+        shape = (3, len(self._p_DV))
+        if given.shape != shape:
+            raise ValueError(
+                f"{caller}(): {what} of deformable body '{self._name}' must have shape {shape}; given {given.shape}."
+            )
+        if not np.isfinite(given).all():
+            place = tuple(int(i) for i in np.argwhere(~np.isfinite(given))[0])
+            raise ValueError(
+                f"{caller}(): {what} of deformable body '{self._name}' is not finite: {what}[{place[0]}, {place[1]}] "
+                f"is {given[place]}."
+            )
+        return given
+
+    def _require_finalized(self, what: str) -> None:
+        if self._state_index < 0:
+            raise RuntimeError(
+                f"Deformable body '{self._name}': {what} needs a finalized plant; call Finalize() once all elements "
+                "have been added."
+            )
+
+    # ------------------------------------------------------------------ steps
+
+    def _complete(self, state_index: int, parameter_index: int, forces: Sequence[ForceDensityFieldBase]) -> None:
+        """Called by Finalize()."""
+        self._state_index, self._parameter_index, self._forces = state_index, parameter_index, tuple(forces)
+
+    def _body(self) -> FemBody:
+        """The body as arrays."""
+        if self._fem is None:
+            from merganser.multibody.fem.body import FemBody
+
+            held = self._is_held.copy()
+            for fixed in self._fixed:
+                held[fixed.vertices] = True
+            self._fem = FemBody(self._mesh_W, self._config, held, self._name)
+        return self._fem
+
+    def _default_state(self) -> Array:
+        """Positions, velocities and accelerations of new Contexts, shape [9 num_vertices]."""
+        q = _moved(self._default_pose, self._p_DV).ravel()
+        return np.concatenate([q, np.zeros(2 * len(q))])
+
+    def _step(self, context: Context, time_step: float, X_WB: Any, next_state: Array) -> None:
+        """Advances the body by free motion.
+
+        Args:
+            context: of the plant, before the step.
+            time_step: h [s].
+            X_WB: called with a rigid body, returns its pose in W.
+            next_state: is written, shape [9 num_vertices].
+        """
+        state = self._state(context)
+        if not self.is_enabled(context):
+            next_state[:] = np.concatenate([state[0].ravel(), np.zeros(2 * state[0].size)])
+            return
+        fem = self._body()
+        q, v, start = state[0].copy(), state[1].copy(), state[0].ravel()
+        q[self._is_held] = self._mesh_W.vertex_array()[self._is_held]
+        for fixed in self._fixed:
+            q[fixed.vertices] = _moved(X_WB(fixed.body), fixed.p_BP)
+        v[fem.is_held] = 0.0
+        force = self._force(context, fem, q + time_step * v)
+        q_next, v_next = fem.step(time_step, start, v, force, time=context.get_time(), held=q)
+        next_state[:] = np.concatenate([q_next, v_next, (v_next - v.ravel()) / time_step])
+
+    def _force(self, context: Context, fem: FemBody, q: Array) -> Array:
+        """External forces on the vertices at positions [N], shape [num_vertices, 3]."""
+        force = np.zeros_like(q)
+        nodes, volumes = fem.arrays.elements["nodes"], fem.arrays.elements["volume"]
+        for field in self._forces:
+            if type(field) is GravityForceField:
+                density = np.broadcast_to(field.EvaluateAt(context, np.zeros(3)), (len(nodes), 3))
+            else:
+                density = np.array([field.EvaluateAt(context, p_WQ) for p_WQ in q[nodes].mean(axis=1)])
+            share = 0.25 * volumes
+            if field.density_type() == ForceDensityType.kPerCurrentVolume:
+                share = 0.25 * VolumeMesh(nodes, q).CalcTetrahedronVolumes()
+            np.add.at(force, nodes, (share[:, np.newaxis] * density)[:, np.newaxis, :])
+        return force
+
+
+def _moved(X_AB: RigidTransform, p_BQ: Array) -> Array:
+    """Points of B in A, shape [n, 3]."""
+    return np.asarray(p_BQ @ X_AB.rotation().matrix().T + X_AB.translation())
+
+
+def _is_inside(shape: Shape, X_BG: RigidTransform, p_BP: Array) -> NDArray[np.bool_]:
+    """Whether points lie in a shape or on its surface, shape [n]."""
+    from merganser.geometry import GeometryInstance, ProximityProperties, SceneGraph
+
+    scene_graph = SceneGraph()
+    geometry = GeometryInstance(X_BG, shape, "shape")
+    geometry.set_proximity_properties(ProximityProperties())
+    scene_graph.RegisterAnchoredGeometry(scene_graph.RegisterSource("shape"), geometry)
+    context = scene_graph.CreateDefaultContext()
+    query = scene_graph.get_query_output_port().Eval(context)
+    return np.array([query.ComputeSignedDistanceToPoint(p)[0].distance <= 0.0 for p in p_BP])

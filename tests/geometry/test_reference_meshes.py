@@ -1,0 +1,83 @@
+"""Tetrahedra of deformable geometries at rest."""
+
+import numpy as np
+import pytest
+
+from merganser.geometry import Box, Capsule, Convex, Ellipsoid, HalfSpace, InMemoryMesh, MemoryFile, Mesh, Sphere
+from merganser.geometry.deformable.reference_mesh import make_reference_mesh
+from merganser.geometry.meshes.volume_mesh import boundary_triangles, first_flaw
+
+
+def edge_lengths(mesh):
+    p = mesh.vertex_array()[mesh.tetrahedron_array()]
+    return np.array([np.linalg.norm(p[:, a] - p[:, b], axis=1) for a in range(4) for b in range(a)])
+
+
+@pytest.mark.parametrize(("hint", "counts"), [(5.0, (7, 8)), (0.3, (129, 512)), (0.15, (833, 4096))])
+def test_balls_are_divided_until_edges_are_as_short_as_the_hint(hint, counts):
+    mesh = make_reference_mesh(Sphere(0.5), hint)
+    assert (mesh.num_vertices(), mesh.num_elements()) == counts
+    assert first_flaw(mesh) == ""
+    surface = np.unique(boundary_triangles(mesh))
+    assert np.linalg.norm(mesh.vertex_array()[surface], axis=1) == pytest.approx(0.5)
+    assert edge_lengths(mesh).max() < 1.5 * max(hint, 0.3)
+
+
+def test_finer_balls_have_ever_more_of_the_volume():
+    exact = 4.0 / 3.0 * np.pi
+    missing = [1.0 - make_reference_mesh(Sphere(1.0), hint).CalcVolume() / exact for hint in (1.0, 0.5, 0.25)]
+    assert missing[0] / missing[1] > 3.0 and missing[1] / missing[2] > 3.5
+
+
+def test_ellipsoids_are_balls_that_are_stretched():
+    mesh, ball = make_reference_mesh(Ellipsoid(0.1, 0.2, 0.3), 0.1), make_reference_mesh(Sphere(0.3), 0.1)
+    assert mesh.vertex_array() == pytest.approx(ball.vertex_array() / 0.3 * [0.1, 0.2, 0.3])
+    assert first_flaw(mesh) == ""
+
+
+def test_boxes_are_grids_of_cells_as_large_as_the_hint():
+    mesh = make_reference_mesh(Box(0.3, 0.2, 0.1), 0.1)
+    assert (mesh.num_vertices(), mesh.num_elements()) == (4 * 3 * 2, 6 * 6)
+    assert mesh.CalcVolume() == pytest.approx(0.006)
+    assert first_flaw(mesh) == ""
+    assert len(boundary_triangles(mesh)) == 2 * 2 * (6 + 3 + 2)  # cells fit together
+    assert edge_lengths(mesh).max() == pytest.approx(np.sqrt(3) * 0.1)
+    assert make_reference_mesh(Box(0.3, 0.2, 0.1), 5.0).num_elements() == 6
+
+
+TWO = """# vtk DataFile Version 3.0
+two tetrahedra
+ASCII
+DATASET UNSTRUCTURED_GRID
+POINTS 5 double
+0 0 0 1 0 0 0 1 0 0 0 1 1 1 1
+CELLS 2 10
+4 0 1 2 3
+4 1 2 3 4
+CELL_TYPES 2
+10 10
+"""
+
+
+def of_file(text, scale=1.0):
+    return Mesh(InMemoryMesh(mesh_file=MemoryFile(text, ".vtk", "two.vtk")), scale)
+
+
+def test_files_are_taken_as_they_are_and_scaled():
+    mesh = make_reference_mesh(of_file(TWO, 2.0), 0.001)
+    assert mesh.tetrahedron_array().tolist() == [[0, 1, 2, 3], [1, 2, 3, 4]]
+    assert mesh.vertex_array()[4].tolist() == [2.0, 2.0, 2.0]
+    with pytest.raises(RuntimeError, match=r"two.vtk.* tetrahedron 1, .* inside out"):
+        make_reference_mesh(of_file(TWO.replace("4 1 2 3 4", "4 2 1 3 4")), 1.0)
+
+
+def test_what_has_no_tetrahedra_is_refused_by_name():
+    for shape in (Capsule(0.1, 0.2), HalfSpace(), Convex(np.eye(3, 4).T, "corner")):
+        with pytest.raises(RuntimeError, match=f"deformable {type(shape).__name__}.*Box, Ellipsoid, Sphere"):
+            make_reference_mesh(shape, 0.1)
+    for hint in (0.0, -1.0, float("nan"), float("inf")):
+        with pytest.raises(RuntimeError, match=r"resolution hint .* must be positive"):
+            make_reference_mesh(Sphere(1.0), hint)
+    for shape in (Box(1.0, 1.0, 1.0), Sphere(1.0)):
+        with pytest.raises(RuntimeError, match="Take a greater hint"):
+            make_reference_mesh(shape, 1e-3)
