@@ -101,7 +101,8 @@ _PLANNING = (
 )  # fmt: skip
 _SETS = (
     "AffineBall", "AffineSubspace", "CartesianProduct", "ConvexHull", "ConvexSet", "HPolyhedron", "Hyperellipsoid",
-    "Hyperrectangle", "Intersection", "MinkowskiSum", "Point", "SampledVolume", "Spectrahedron", "VPolytope",
+    "Hyperrectangle", "Intersection", "Iris", "IrisOptions", "LoadIrisRegionsYamlFile", "MakeIrisObstacles",
+    "MinkowskiSum", "Point", "SampledVolume", "SaveIrisRegionsYamlFile", "Spectrahedron", "VPolytope",
 )  # fmt: skip
 _LATER: dict[str, tuple[str, ...]] = {
     "merganser.analysis.trajectory_optimization": _TRAJECTORIES,
