@@ -160,7 +160,7 @@ def cut_obstacles(
 
 def _touch(obstacle: ConvexSet, ellipsoid: Hyperellipsoid, where: str) -> tuple[float, Array]:
     if obstacle.IsEmpty():
-        raise RuntimeError(f"{where}: expected obstacles that are not empty; a {type(obstacle).__name__} is. Remove it.")
+        raise RuntimeError(f"{where}: expected obstacles that are not empty; a {type(obstacle).__name__} is.")
     return ellipsoid.MinimumUniformScalingToTouch(obstacle)
 
 
@@ -192,8 +192,8 @@ def _face(
 def _face_beside(obstacle: ConvexSet, ellipsoid: Hyperellipsoid, where: str) -> Face:
     """A face for an obstacle with the center c of the ellipsoid in it, or on its boundary.
 
-    Points c + s d outside of the obstacle, |W d| = 1, have tangents of their own, where they are nearest to it, at p.
-    The one counts that leaves c the least far behind: of axes d of the ellipsoid, and then of d along c + s d - p, which
+    Points c + s d outside of the obstacle, |W d| = 1, have tangents of their own, where they are nearest to it, at p. The
+    one counts that leaves c the least far behind: of axes d of the ellipsoid, and then of d along c + s d - p, which
     tends to the direction in which c itself is nearest to the boundary.
     """
     c, W = ellipsoid.center(), ellipsoid.A()

@@ -5,7 +5,7 @@ Source: Lawson and Hanson, Solving Least Squares Problems, 1974, chapter 23.
 
 from __future__ import annotations
 
-__all__ = ["nearest_in_hull", "nearest_in_half_spaces"]
+__all__ = ["nearest_in_half_spaces", "nearest_in_hull"]
 
 import numpy as np
 

@@ -25,13 +25,13 @@ def random_obstacles(module: Any, seed: int, n: int, count: int) -> list[Any]:
         p, spread, radii, half = r.uniform(-1, 1, n), r.randn(n, n + 3), r.rand(n), r.rand(n)
         if np.linalg.norm(p) < 0.6:
             continue
-        found.append(
-            (
-                lambda: module.VPolytope(p[:, np.newaxis] + 0.1 * spread),
-                lambda: module.Hyperellipsoid.MakeAxisAligned(0.05 + 0.2 * radii, p),
-                lambda: module.HPolyhedron.MakeBox(p - 0.2 * half, p + 0.2 * half),
-            )[len(found) % 3]()
-        )
+        kind = len(found) % 3
+        if kind == 0:
+            found.append(module.VPolytope(p[:, np.newaxis] + 0.1 * spread))
+        elif kind == 1:
+            found.append(module.Hyperellipsoid.MakeAxisAligned(0.05 + 0.2 * radii, p))
+        else:
+            found.append(module.HPolyhedron.MakeBox(p - 0.2 * half, p + 0.2 * half))
     return found
 
 

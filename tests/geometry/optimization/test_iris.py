@@ -1,4 +1,4 @@
-"""Iris: regions have no point inside obstacles, have the sample where they can, and end where the ellipsoid no longer grows."""
+"""Iris: regions have no point inside obstacles, and have the sample where they can; growth ends at thresholds."""
 
 from __future__ import annotations
 
@@ -244,7 +244,7 @@ def test_a_file_that_does_not_fit_is_told(tmp_path):
         LoadIrisRegionsYamlFile(file)
     with pytest.raises(RuntimeError, match="kid"):
         LoadIrisRegionsYamlFile(file, "kid")
-    with pytest.raises(TypeError, match="'r'.*Point"):
+    with pytest.raises(TypeError, match=r"'r'.*Point"):
         SaveIrisRegionsYamlFile(file, {"r": Point([1.0])})
 
 
