@@ -95,7 +95,7 @@ _TRAJECTORIES = (
     "MultipleShooting",
 )  # fmt: skip
 _PLANNING = (
-    "CalcGridPointsOptions", "DofMask", "GetContinuousRevoluteJointIndices", "JointLimits",
+    "CalcGridPointsOptions", "DofMask", "GetContinuousRevoluteJointIndices", "IrisNp", "JointLimits",
     "KinematicTrajectoryOptimization", "RobotDiagram", "RobotDiagramBuilder", "RobotDiagramBuilder_", "RobotDiagram_",
     "Toppra", "ToppraDiscretization",
 )  # fmt: skip

@@ -160,7 +160,8 @@ def cut_obstacles(
 
 def _touch(obstacle: ConvexSet, ellipsoid: Hyperellipsoid, where: str) -> tuple[float, Array]:
     if obstacle.IsEmpty():
-        raise RuntimeError(f"{where}: expected obstacles that are not empty; a {type(obstacle).__name__} is.")
+        kind = type(obstacle).__name__
+        raise RuntimeError(f"{where}: expected obstacles that are not empty; a {kind} is.")
     return ellipsoid.MinimumUniformScalingToTouch(obstacle)
 
 

@@ -3,6 +3,7 @@
 from merganser.multibody.planning.continuous_joints import GetContinuousRevoluteJointIndices
 from merganser.multibody.planning.dof_mask import DofMask
 from merganser.multibody.planning.grid_points import CalcGridPointsOptions
+from merganser.multibody.planning.iris_np import IrisNp
 from merganser.multibody.planning.joint_limits import JointLimits
 from merganser.multibody.planning.kinematic_trajectory_optimization import KinematicTrajectoryOptimization
 from merganser.multibody.planning.robot_diagram import (
@@ -17,6 +18,7 @@ __all__ = [
     "CalcGridPointsOptions",
     "DofMask",
     "GetContinuousRevoluteJointIndices",
+    "IrisNp",
     "JointLimits",
     "KinematicTrajectoryOptimization",
     "RobotDiagram",
