@@ -17,6 +17,7 @@ from merganser.multibody.planning.sampled_growth import FreeSpace, SampledGrowth
 from merganser.multibody.planning.sampled_iris_options import IrisZoOptions
 
 Array = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 
 def IrisZo(
@@ -52,8 +53,8 @@ def IrisZo(
     space = FreeSpace(checker, options.parameterization, common, "IrisZo")
     growth = SampledGrowth(space, starting_ellipsoid, domain, common, "IrisZo")
 
-    def search(collisions: Array, region: GrowingRegion, ellipsoid: Hyperellipsoid) -> Iterable[Array]:
-        return _begins(space, collisions, ellipsoid, num_steps)
+    def search(points: Array, is_free: Bools, region: GrowingRegion, ellipsoid: Hyperellipsoid) -> Iterable[Array]:
+        return _begins(space, points[:, ~is_free], ellipsoid, num_steps)
 
     return growth.region(search)
 

@@ -43,7 +43,7 @@ from merganser.multibody.planning.sampled_iris_options import CommonSampledIrisO
 
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-Search = Callable[[Array, GrowingRegion, Hyperellipsoid], Iterable[Array]]
+Search = Callable[[Array, Bools, GrowingRegion, Hyperellipsoid], Iterable[Array]]
 
 _logger = logging.getLogger("merganser.planning")
 
@@ -167,9 +167,9 @@ class SampledGrowth:
         """The region after the last turn.
 
         Args:
-            search: given points in collision in columns, the region and the ellipsoid, finds points where collisions
-                begin, shape [n] each, those that are nearest in the ellipsoid's measure first. It may look at how the
-                region has changed from one to the next.
+            search: given random points of the region in columns, which of them are free, the region and the ellipsoid,
+                finds points where collisions begin, shape [n] each, those that are nearest in the ellipsoid's measure
+                first. It may look at how the region has changed from one to the next.
         """
         options = self._options
         ellipsoid = self._first
@@ -197,14 +197,14 @@ class SampledGrowth:
         """Adds faces until the region is accepted, or as often as the options allow."""
         options = self._options
         for k in range(options.max_iterations_separating_planes):
-            is_accepted, collisions = self._test(region, ellipsoid.center(), i, k)
+            is_accepted, points, is_free = self._test(region, ellipsoid.center(), i, k)
             if options.verbose:
                 _logger.info(
-                    "%s: region %d, test %d: %d collisions, %s, %d faces.", self._where, i, k, collisions.shape[1],
+                    "%s: region %d, test %d: %d collisions, %s, %d faces.", self._where, i, k, (~is_free).sum(),
                     "accepted" if is_accepted else "rejected", region.b.size,
                 )  # fmt: skip
             if not is_accepted or options.remove_all_collisions_possible:
-                self._add_faces(region, ellipsoid, search(collisions, region, ellipsoid))
+                self._add_faces(region, ellipsoid, search(points, is_free, region, ellipsoid))
             if is_accepted:
                 return
         _logger.warning(
@@ -212,8 +212,8 @@ class SampledGrowth:
             options.max_iterations_separating_planes,
         )  # fmt: skip
 
-    def _test(self, region: GrowingRegion, center: Array, i: int, k: int) -> tuple[bool, Array]:
-        """Whether the region is accepted, and points in collision in columns.
+    def _test(self, region: GrowingRegion, center: Array, i: int, k: int) -> tuple[bool, Array, Bools]:
+        """Whether the region is accepted; random points in columns, and which of them are free.
 
         Points are drawn and checked as many as there are particles at a time: once too many are in collision, the
         others do not matter.
@@ -224,14 +224,15 @@ class SampledGrowth:
         total = max(needed, options.num_particles)
         allowed = (1.0 - options.tau) * options.epsilon * total
         found: list[Array] = []
+        free: list[Bools] = []
         num_checked = num_hit = 0
         while num_checked < total and num_hit <= allowed:
             count = min(options.num_particles, total - num_checked)
-            points = self._sampler.draw(region.A, region.b, center, count)
-            found.append(points[:, ~self._space.has(points)])
+            found.append(self._sampler.draw(region.A, region.b, center, count))
+            free.append(self._space.has(found[-1]))
             num_checked += count
-            num_hit += found[-1].shape[1]
-        return num_hit <= allowed, np.hstack(found)
+            num_hit += int((~free[-1]).sum())
+        return num_hit <= allowed, np.hstack(found), np.concatenate(free)
 
     def _add_faces(self, region: GrowingRegion, ellipsoid: Hyperellipsoid, begins: Iterable[Array]) -> None:
         most, count = self._options.max_separating_planes_per_iteration, 0
