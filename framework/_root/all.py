@@ -95,9 +95,12 @@ _TRAJECTORIES = (
     "MultipleShooting",
 )  # fmt: skip
 _PLANNING = (
-    "CalcGridPointsOptions", "DofMask", "GetContinuousRevoluteJointIndices", "IrisNp", "JointLimits",
-    "KinematicTrajectoryOptimization", "RobotDiagram", "RobotDiagramBuilder", "RobotDiagramBuilder_", "RobotDiagram_",
-    "Toppra", "ToppraDiscretization",
+    "CalcGridPointsOptions", "CommonSampledIrisOptions", "DofMask", "GetContinuousRevoluteJointIndices",
+    "IrisFromCliqueCoverOptions", "IrisInConfigurationSpaceFromCliqueCover", "IrisNp", "IrisNp2", "IrisNp2Options",
+    "IrisParameterizationFunction", "IrisZo", "IrisZoOptions", "JointLimits", "KinematicTrajectoryOptimization",
+    "MaxCliqueSolverBase", "MaxCliqueSolverViaGreedy", "MaxCliqueSolverViaMip", "MinCliqueCoverSolverBase",
+    "MinCliqueCoverSolverViaGreedy", "RaySamplerOptions", "RobotDiagram", "RobotDiagramBuilder", "RobotDiagramBuilder_",
+    "RobotDiagram_", "Toppra", "ToppraDiscretization",
 )  # fmt: skip
 _SETS = (
     "AffineBall", "AffineSubspace", "CartesianProduct", "ConvexHull", "ConvexSet", "HPolyhedron", "Hyperellipsoid",

@@ -193,9 +193,9 @@ def _face(
 def _face_beside(obstacle: ConvexSet, ellipsoid: Hyperellipsoid, where: str) -> Face:
     """A face for an obstacle with the center c of the ellipsoid in it, or on its boundary.
 
-    Points c + s d outside of the obstacle, |W d| = 1, have tangents of their own, where they are nearest to it, at p. The
-    one counts that leaves c the least far behind: of axes d of the ellipsoid, and then of d along c + s d - p, which
-    tends to the direction in which c itself is nearest to the boundary.
+    Points c + s d outside of the obstacle, |W d| = 1, have tangents of their own, where they are nearest to it, at p.
+    The one counts that leaves c the least far behind: of axes d of the ellipsoid, and then of d along c + s d - p,
+    which tends to the direction in which c itself is nearest to the boundary.
     """
     c, W = ellipsoid.center(), ellipsoid.A()
     axes = np.linalg.pinv(W)

@@ -25,7 +25,7 @@ from merganser.framework.optimization import (
     SolverOptions,
 )
 from merganser.framework.optimization.function_evaluators import PyFunctionConstraint
-from merganser.geometry.optimization import Hyperellipsoid, HPolyhedron
+from merganser.geometry.optimization import HPolyhedron, Hyperellipsoid
 from merganser.geometry.optimization.growing_region import GrowingRegion
 
 Array = NDArray[np.float64]

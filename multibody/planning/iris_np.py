@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from merganser.framework import Context
 from merganser.geometry import GeometryId, QueryObject
-from merganser.geometry.optimization import Hyperellipsoid, HPolyhedron, IrisOptions
+from merganser.geometry.optimization import HPolyhedron, Hyperellipsoid, IrisOptions
 from merganser.geometry.optimization.growing_region import (
     EllipsoidGrowth,
     GrowingRegion,
@@ -28,6 +28,7 @@ from merganser.geometry.optimization.iris import bounded_domain, cut_obstacles, 
 from merganser.multibody.inverse_kinematics import DistanceConstraint
 from merganser.multibody.planning.continuous_joints import GetContinuousRevoluteJointIndices
 from merganser.multibody.planning.counterexamples import AdditionalConstraints, Condition, nearest_counterexample
+from merganser.multibody.planning.limits import position_box
 from merganser.multibody.plant import MultibodyPlant
 
 Array = NDArray[np.float64]
@@ -40,8 +41,8 @@ def IrisNp(plant: MultibodyPlant, context: Context, options: IrisOptions | None 
     """A region of the positions of a plant without collisions, which grows from those of a Context.
 
     For each pair of geometries that may collide, searches from random positions of the region look for a collision, and
-    each that is found gets a face. A pair is done when `num_collision_infeasible_samples` searches in a row have been in
-    vain: so the region is free with a probability that no number is known for. `IrisNp2` and `IrisZo` test it.
+    each that is found gets a face. A pair is done when `num_collision_infeasible_samples` searches in a row have been
+    in vain: so the region is free with a probability that no number is known for. `IrisNp2` and `IrisZo` test it.
 
     Args:
         plant: registered with a SceneGraph, in a diagram.
@@ -54,8 +55,8 @@ def IrisNp(plant: MultibodyPlant, context: Context, options: IrisOptions | None 
 
     Raises:
         ValueError: the options have a number out of its range.
-        RuntimeError: the plant has no SceneGraph; the domain is unbounded; the seed is outside of it, in collision, in an
-            obstacle of the options, at odds with a constraint of them, or within the margin of any of these.
+        RuntimeError: the plant has no SceneGraph; the domain is unbounded; the seed is outside of it, in collision, in
+            an obstacle of the options, at odds with a constraint of them, or within the margin of any of these.
 
     Source: Petersen and Tedrake 2023.
     """
@@ -81,8 +82,8 @@ class _Growth:
         self._domain = additional.within(bounded_domain(_limits(plant, self.seed), options, _WHERE))
         if not self._domain.PointInSet(self.seed, 1e-9):
             raise RuntimeError(
-                f"{_WHERE}: the seed {self.seed} is outside of the domain: limits of the joints, options.bounding_region "
-                "or linear constraints. Set the positions of the plant in the Context to some that are inside."
+                f"{_WHERE}: the seed {self.seed} is outside of the domain: limits of the joints, "
+                "options.bounding_region or linear constraints. Set the positions of the plant in the Context to some that are inside."
             )
         pairs = _pairs_by_distance(plant, context)
         self._check_seed(additional)
@@ -128,8 +129,8 @@ class _Growth:
     def _no_room(self, ellipsoid: Hyperellipsoid) -> str:
         return (
             f"{_WHERE}: the center {ellipsoid.center()} of the ellipsoid, or a seed that is to be contained, is within "
-            f"configuration_space_margin = {self._options.configuration_space_margin} of a collision, an obstacle or the "
-            "bound of a constraint. Choose a seed with more room around it, or a smaller margin."
+            f"configuration_space_margin = {self._options.configuration_space_margin} of a collision, an obstacle or "
+            "the bound of a constraint. Choose a seed with more room around it, or a smaller margin."
         )
 
     def _cut_all(self, region: GrowingRegion, ellipsoid: Hyperellipsoid) -> bool:
@@ -177,13 +178,9 @@ class _Growth:
 
 
 def _limits(plant: MultibodyPlant, seed: Array) -> HPolyhedron:
-    """What limits of joints leave, with rows for those that are finite."""
-    lower, upper = plant.GetPositionLowerLimits(), plant.GetPositionUpperLimits()
+    """What limits of joints leave; angles without limits stay near the seed."""
     angles = GetContinuousRevoluteJointIndices(plant)
-    lower[angles], upper[angles] = seed[angles] - _CONVEX, seed[angles] + _CONVEX
-    eye = np.eye(seed.size)
-    high, low = np.isfinite(upper), np.isfinite(lower)
-    return HPolyhedron(np.vstack((eye[high], -eye[low])), np.concatenate((upper[high], -lower[low])))
+    return position_box(plant, {i: (seed[i] - _CONVEX, seed[i] + _CONVEX) for i in angles})
 
 
 def _pairs_by_distance(plant: MultibodyPlant, context: Context) -> Sequence[tuple[str, tuple[GeometryId, GeometryId]]]:

@@ -14,7 +14,7 @@ from merganser.framework.core.arguments import checked_size
 from merganser.framework.optimization import Constraint
 from merganser.framework.optimization.function_evaluators import PyFunctionConstraint
 from merganser.geometry import GeometryId
-from merganser.geometry.optimization import Hyperellipsoid, HPolyhedron
+from merganser.geometry.optimization import HPolyhedron, Hyperellipsoid
 from merganser.geometry.optimization.growing_region import GrowingRegion
 from merganser.multibody.inverse_kinematics import DistanceConstraint
 from merganser.multibody.planning.counterexamples import Condition, nearest_counterexample
@@ -129,15 +129,15 @@ class _Conditions:
         self._function = options.parameterization
         if checker.GetAllAddedCollisionShapes():
             raise RuntimeError(
-                f"{_WHERE}: the checker has shapes that were added to it, which no program has. Add them to the model, or "
-                "use IrisZo."
+                f"{_WHERE}: the checker has shapes that were added to it, which no program has. Add them to the model, "
+                "or use IrisZo."
             )
         self._furthest = float(np.max(checker.GetPaddingMatrix(), initial=0.0))
         if float(np.min(checker.GetPaddingMatrix(), initial=0.0)) < 0.0:
             raise RuntimeError(f"{_WHERE}: the checker has a negative padding; expected at least 0. Use IrisZo.")
 
     def at(self, point: Array) -> Condition | None:
-        """That the two geometries touch that penetrate most, or that a constraint is violated; None if neither is so."""
+        """That the two geometries touch that penetrate most, or that a constraint is violated; None if there is none."""
         q = self._space.positions(point[:, np.newaxis])[0]
         self._plant.SetPositions(self._context, q)
         query = self._plant.get_geometry_query_input_port().Eval(self._context)

@@ -35,9 +35,9 @@ class IrisParameterizationFunction:
         IrisParameterizationFunction(expression_parameterization, variables) expressions of variables s
         IrisParameterizationFunction(kin, q_star_val)                        a RationalForwardKinematics
 
-    A function is called with s as floats by IrisZo, and also with AutoDiffXd by IrisNp2. Of a RationalForwardKinematics,
-    s are the tangents of half the angles from the positions q_star_val; anything with its methods `ComputeQValue(s,
-    q_star)` and `plant()` will do.
+    A function is called with s as floats by IrisZo, and also with AutoDiffXd by IrisNp2. Of a RationalForwardKinematics
+    (anything with its methods `ComputeQValue(s, q_star)` and `plant()`), s are the tangents of half the angles from the
+    positions q_star_val.
 
     Raises:
         ValueError: the dimension is less than 1; or the variables are not just those that the expressions have.

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.core.arguments import checked_size
-from merganser.geometry.optimization import Hyperellipsoid, HPolyhedron
+from merganser.geometry.optimization import HPolyhedron, Hyperellipsoid
 from merganser.geometry.optimization.growing_region import GrowingRegion
 from merganser.multibody.planning.sampled_growth import FreeSpace, SampledGrowth
 from merganser.multibody.planning.sampled_iris_options import IrisZoOptions
@@ -27,8 +27,8 @@ def IrisZo(
 
     Random points of the region that are in collision are moved towards the center of the ellipsoid, by bisection, to
     where the collision begins; there the tangents of the ellipsoid become faces (`sampled_growth.py`). With probability
-    1 - delta, at most epsilon of the volume is in collision. If `max_iterations_separating_planes` tests do not accept a
-    region, that is logged as a warning, and nothing is known of it.
+    1 - delta, at most epsilon of the volume is in collision. If `max_iterations_separating_planes` tests do not accept
+    a region, that is logged as a warning, and nothing is known of it.
 
     Args:
         checker: a CollisionChecker.

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.geometry.optimization import Hyperellipsoid, HPolyhedron
+from merganser.geometry.optimization import HPolyhedron, Hyperellipsoid
 from merganser.geometry.optimization.arguments import points_of
 from merganser.geometry.optimization.growing_region import (
     EllipsoidGrowth,
