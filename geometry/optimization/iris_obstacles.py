@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __all__ = ["MakeIrisObstacles"]
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from merganser.geometry.optimization.cartesian_product import CartesianProduct
 from merganser.geometry.optimization.convex_set import ConvexSet
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from merganser.geometry.ids import FrameId
     from merganser.geometry.query_object import QueryObject
 
-_SETS = {
+_SETS: dict[str, Any] = {
     "Box": HPolyhedron,
     "Capsule": MinkowskiSum,
     "Convex": VPolytope,
@@ -47,7 +47,7 @@ def MakeIrisObstacles(query_object: QueryObject, reference_frame: FrameId | None
     inspector = query_object.inspector()
     obstacles: list[ConvexSet] = []
     for id in sorted(inspector.GetAllGeometryIds(Role.kProximity), key=lambda each: each.get_value()):
-        shape = inspector.GetShape(id)
+        shape: Any = inspector.GetShape(id)
         kind = type(shape).__name__
         if kind not in _SETS:
             raise RuntimeError(

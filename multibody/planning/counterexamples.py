@@ -11,7 +11,8 @@ from __future__ import annotations
 
 __all__ = ["AdditionalConstraints", "Condition", "nearest_counterexample"]
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +72,10 @@ def nearest_counterexample(
     return np.asarray(result.GetSolution(q)) if result.is_success() else None
 
 
+def _row_of(constraint: Constraint, row: int) -> Callable[[Any], Any]:
+    return lambda x: constraint.Eval(x)[row : row + 1]
+
+
 class AdditionalConstraints:
     """The constraints of a program whose variables are q: rows for those that are linear, conditions for others.
 
@@ -115,8 +120,7 @@ class AdditionalConstraints:
                 )
 
     def _add_rows(self, constraint: LinearConstraint, places: NDArray[np.intp], size: int) -> None:
-        A = np.zeros((constraint.num_constraints(), size))
-        np.add.at(A, (slice(None), places), constraint.GetDenseA())
+        A = constraint.GetDenseA() @ np.eye(size)[places]
         for sign, bound in ((1.0, constraint.upper_bound()), (-1.0, -constraint.lower_bound())):
             finite = np.isfinite(bound)
             self.A, self.b = np.vstack((self.A, sign * A[finite])), np.append(self.b, bound[finite])
@@ -127,9 +131,7 @@ class AdditionalConstraints:
         for row in range(constraint.num_constraints()):
             for low, high in ((upper[row] + _BEYOND, np.inf), (-np.inf, lower[row] - _BEYOND)):
                 if np.isfinite(low) or np.isfinite(high):
-                    exceeded = PyFunctionConstraint(
-                        places.size, lambda x, c=constraint, i=row: c.Eval(x)[i : i + 1], [low], [high], name
-                    )
+                    exceeded = PyFunctionConstraint(places.size, _row_of(constraint, row), [low], [high], name)
                     self.violations.append(Condition(f"constraint '{name}', row {row}", exceeded, places))
 
     def hold_at(self, q: Array, tol: float = 1e-6) -> bool:

@@ -83,7 +83,8 @@ class _Growth:
         if not self._domain.PointInSet(self.seed, 1e-9):
             raise RuntimeError(
                 f"{_WHERE}: the seed {self.seed} is outside of the domain: limits of the joints, "
-                "options.bounding_region or linear constraints. Set the positions of the plant in the Context to some that are inside."
+                "options.bounding_region or linear constraints. Set the positions of the plant in the Context to some "
+                "that are inside."
             )
         pairs = _pairs_by_distance(plant, context)
         self._check_seed(additional)

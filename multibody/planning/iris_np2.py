@@ -137,7 +137,7 @@ class _Conditions:
             raise RuntimeError(f"{_WHERE}: the checker has a negative padding; expected at least 0. Use IrisZo.")
 
     def at(self, point: Array) -> Condition | None:
-        """That the two geometries touch that penetrate most, or that a constraint is violated; None if there is none."""
+        """That the two geometries touch that penetrate most, or that a constraint is violated; None for neither."""
         q = self._space.positions(point[:, np.newaxis])[0]
         self._plant.SetPositions(self._context, q)
         query = self._plant.get_geometry_query_input_port().Eval(self._context)
