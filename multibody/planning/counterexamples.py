@@ -60,6 +60,7 @@ def nearest_counterexample(
     prog = MathematicalProgram()
     q = prog.NewContinuousVariables(guess.size, "q")
     W = ellipsoid.A()
+    W = W / max(float(np.linalg.norm(W @ (guess - ellipsoid.center()))), 1e-9)  # the cost begins at 1
     prog.Add2NormSquaredCost(W, W @ ellipsoid.center(), q)
     prog.AddLinearConstraint(region.A, np.full(region.b.size, -np.inf), region.b, q)
     prog.AddConstraint(condition.constraint, q[condition.places])
@@ -67,9 +68,15 @@ def nearest_counterexample(
     if solver is None:
         solver = SlsqpSolver()
         # a start of its own is the next guess
-        chosen.options[solver.NAME] = {"num_starts": 1, "maxiter": 100, **chosen.options.get(solver.NAME, {})}
+        chosen.options[solver.NAME] = {"num_starts": 1, "maxiter": 50, "ftol": 1e-6, **chosen.options.get(solver.NAME, {})}
     result = solver.Solve(prog, guess, chosen)
-    return np.asarray(result.GetSolution(q)) if result.is_success() else None
+    found = np.asarray(result.GetSolution(q))
+    return found if result.is_success() or _is_one(condition, region, found) else None
+
+
+def _is_one(condition: Condition, region: GrowingRegion, q: Array) -> bool:
+    """Whether q is a counterexample, even if it is not the nearest: where a solver has come to no end."""
+    return region.contains(q, 1e-6) and bool(condition.constraint.CheckSatisfied(q[condition.places], 1e-6))
 
 
 def _row_of(constraint: Constraint, row: int) -> Callable[[Any], Any]:
