@@ -26,7 +26,8 @@ class IrisOptions:
         iteration_limit: how many regions are made, each from the ellipsoid in the last; one at least.
         termination_threshold: growth ends if the volume of the ellipsoid grows by this at most; negative: never.
         relative_termination_threshold: the same in parts of the volume; negative: never.
-        configuration_space_margin: IrisNp: how far the faces stay away from collisions, in units of positions.
+        configuration_space_margin: IrisNp: how far the faces stay away from collisions, in units of positions; at
+            least 1e-5.
         num_collision_infeasible_samples: IrisNp: so many searches in a row have to find no collision of a pair.
         configuration_obstacles: IrisNp: sets of positions to stay out of, beside collisions.
         starting_ellipse: whose tangents are the faces of the first region; by default a ball of radius 0.01 around the

@@ -34,6 +34,7 @@ from merganser.multibody.plant import MultibodyPlant
 Array = NDArray[np.float64]
 
 _WHERE = "IrisNp"
+_LEAST_MARGIN = 1e-5  # more than what solvers allow for, so that a point is not found again and again
 _CONVEX = 0.5 * np.pi - 1e-5  # how far angles without limits go from the seed: shortest ways between two stay inside
 
 
@@ -167,7 +168,7 @@ class _Growth:
             if q is None:
                 num_in_vain += 1
                 continue
-            face = tangent(ellipsoid, q, self._options.configuration_space_margin)
+            face = tangent(ellipsoid, q, max(self._options.configuration_space_margin, _LEAST_MARGIN))
             if face is None:
                 return False
             region.cut(face)
