@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 
 from merganser.analysis.integrators import (
@@ -36,11 +37,13 @@ _ERROR_CONTROLLED: dict[str, Callable[[System, Context], IntegratorBase]] = {
     "runge_kutta5": RungeKutta5Integrator,
     "velocity_implicit_euler": VelocityImplicitEulerIntegrator,
 }
+# Those of rooms above this one: where they are defined, and their names there.
+_ELSEWHERE: dict[str, tuple[str, str]] = {"cenic": ("merganser.multibody.cenic", "CenicIntegrator")}
 
 
 def GetIntegrationSchemes() -> list[str]:
     """The names that `ResetIntegratorFromFlags` knows, in alphabetical order."""
-    return sorted([*_FIXED_STEP, *_ERROR_CONTROLLED])
+    return sorted([*_FIXED_STEP, *_ERROR_CONTROLLED, *_ELSEWHERE])
 
 
 def scheme_of(integrator: IntegratorBase) -> str:
@@ -51,6 +54,9 @@ def scheme_of(integrator: IntegratorBase) -> str:
     """
     for name, kind in {**_FIXED_STEP, **_ERROR_CONTROLLED}.items():
         if type(integrator) is kind:
+            return name
+    for name, place in _ELSEWHERE.items():
+        if (type(integrator).__module__.rpartition(".")[0], type(integrator).__name__) == place:
             return name
     raise ValueError(f"{type(integrator).__name__} is none of the integrators that have a scheme name.")
 
@@ -75,9 +81,18 @@ def ResetIntegratorFromFlags(simulator: Simulator, scheme: str, max_step_size: f
     integrator: IntegratorBase
     if scheme in _FIXED_STEP:
         integrator = _FIXED_STEP[scheme](system, max_step_size, context)
-    elif scheme in _ERROR_CONTROLLED:
-        integrator = _ERROR_CONTROLLED[scheme](system, context)
+    elif scheme in _ERROR_CONTROLLED or scheme in _ELSEWHERE:
+        integrator = _class_of(scheme)(system, context)
         integrator.set_maximum_step_size(max_step_size)
     else:
         raise ValueError(f"Unknown integration scheme '{scheme}'. Known are {', '.join(GetIntegrationSchemes())}.")
     return simulator.reset_integrator(integrator)
+
+
+def _class_of(scheme: str) -> Callable[[System, Context], IntegratorBase]:
+    """The class of a method with error control."""
+    if scheme in _ERROR_CONTROLLED:
+        return _ERROR_CONTROLLED[scheme]
+    module, name = _ELSEWHERE[scheme]
+    found: Callable[[System, Context], IntegratorBase] = getattr(importlib.import_module(module), name)
+    return found

@@ -38,6 +38,7 @@ __all__ = [
     "complex_matrix",
     "complex_vector",
     "copy",
+    "derivatives_change",
     "end_derivatives_of",
     "evaluate",
     "evaluate_start",
@@ -338,6 +339,17 @@ def evaluate_start(p: Problem, xdot_out: Array) -> int:
             status = evaluate(p, xdot_out)
         s[f.KNOWS_START] = status == SUCCEEDED
     return status
+
+
+def derivatives_change(p: IntegratorBase) -> None:
+    """Notes that the derivatives are others than before, though time and state are the same."""
+    p._derivatives.forget()
+
+
+@compiled_form(derivatives_change)
+def _derivatives_change(p: int) -> None:
+    s = integers_at(p)
+    s[f.IS_CURRENT], s[f.HAS_MOVED] = 0, 1  # so that Python, if it computes them, does so anew
 
 
 def is_current(p: IntegratorBase) -> bool:

@@ -36,7 +36,14 @@ from merganser.analysis.integrators.step_size import is_too_fine, next_step_size
 from merganser.framework.native import device
 from merganser.framework.native.tape import SUCCEEDED
 
-__all__ = ["begin_step", "complete_step", "first_step_size", "note_step", "shortest_step_size"]
+__all__ = [
+    "begin_step",
+    "complete_step",
+    "first_step_size",
+    "note_step",
+    "scale_quaternions",
+    "shortest_step_size",
+]
 
 # A step may be this much longer than the maximum, or than wanted, so that no sliver is left before an event;
 # one that an event cuts to less than this share of its size does not count for the choice of the next.
@@ -190,8 +197,8 @@ def _finish(p: Problem, s: Any, r: Any) -> int:
     s[f.IS_LAST] = is_last
     if is_last and time_of(p) != r[f.TARGET]:  # time + h may differ from it in the last digit
         set_time(p, r[f.TARGET])
-    if s[f.NUM_QUATERNIONS]:
-        _scale_quaternions(p)
+    if s[f.NUM_QUATERNIONS] and scale_quaternions(p, state_of(p)):
+        state_changes(p)
     status = SUCCEEDED
     if s[f.IS_RECORDED]:
         xdot_end = end_derivatives_of(p)
@@ -204,16 +211,21 @@ def _finish(p: Problem, s: Any, r: Any) -> int:
 
 
 @device
-def _scale_quaternions(p: Problem) -> None:
-    """Gives the quaternions in the state length 1 again; integration preserves it to its accuracy only."""
-    x, starts = state_of(p), quaternions_of(p)
+def scale_quaternions(p: Problem, x: Any) -> bool:
+    """Gives the quaternions in a state length 1 again; integration preserves it to its accuracy only.
+
+    Returns:
+        Whether that has changed it.
+    """
+    starts, has_changed = quaternions_of(p), False
     for n in range(integers_of(p)[f.NUM_QUATERNIONS]):
         q = starts[n]
         length = square_root(x[q] * x[q] + x[q + 1] * x[q + 1] + x[q + 2] * x[q + 2] + x[q + 3] * x[q + 3])
         if length != 1.0 and length != 0.0:
-            state_changes(p)
+            has_changed = True
             for i in range(4):
                 x[q + i] /= length
+    return has_changed
 
 
 @device

@@ -2,8 +2,8 @@
 
 The names of merganser.framework.symbolic are among them where sympy is installed. As sympy takes
 0.3 s to import, that only happens when one of them is asked for; so it is with merganser.framework.optimization,
-merganser.analysis.trajectory_optimization, merganser.geometry.optimization, merganser.multibody.inverse_kinematics,
-merganser.multibody.planning and merganser.multibody.visualization.
+merganser.analysis.trajectory_optimization, merganser.geometry.optimization, merganser.multibody.cenic,
+merganser.multibody.inverse_kinematics, merganser.multibody.planning and merganser.multibody.visualization.
 Functions that both have (sin, sqrt, max, ...) are those of merganser.framework.math, which take floats, AutoDiffXd and
 Expression; `Polynomial` is the symbolic one.
 """
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from merganser.framework.symbolic import *  # type: ignore[assignment]  # noqa: F403  # isort: skip
     from merganser.framework.optimization import *  # noqa: F403  # isort: skip
     from merganser.geometry.optimization import *  # noqa: F403  # isort: skip
+    from merganser.multibody.cenic import *  # noqa: F403  # isort: skip
     from merganser.multibody.inverse_kinematics import *  # noqa: F403  # isort: skip
     from merganser.multibody.planning import *  # noqa: F403  # isort: skip
     from merganser.multibody.visualization import *  # noqa: F403  # isort: skip
@@ -95,13 +96,18 @@ _TRAJECTORIES = (
     "MultipleShooting",
 )  # fmt: skip
 _PLANNING = (
-    "CalcGridPointsOptions", "CommonSampledIrisOptions", "DofMask", "GetContinuousRevoluteJointIndices",
-    "IrisFromCliqueCoverOptions", "IrisInConfigurationSpaceFromCliqueCover", "IrisNp", "IrisNp2", "IrisNp2Options",
-    "IrisParameterizationFunction", "IrisZo", "IrisZoOptions", "JointLimits", "KinematicTrajectoryOptimization",
+    "BodyShapeDescription", "CalcGridPointsOptions", "CollisionChecker", "CollisionCheckerContext",
+    "CollisionCheckerParams", "CommonSampledIrisOptions", "DistanceAndInterpolationProvider", "DofMask", "EdgeMeasure",
+    "GetContinuousRevoluteJointIndices", "IrisFromCliqueCoverOptions", "IrisInConfigurationSpaceFromCliqueCover",
+    "IrisNp", "IrisNp2", "IrisNp2Options", "IrisParameterizationFunction", "IrisZo", "IrisZoOptions", "JointLimits",
+    "KinematicTrajectoryOptimization", "LinearDistanceAndInterpolationProvider", "MakeBodyShapeDescription",
     "MaxCliqueSolverBase", "MaxCliqueSolverViaGreedy", "MaxCliqueSolverViaMip", "MinCliqueCoverSolverBase",
-    "MinCliqueCoverSolverViaGreedy", "RaySamplerOptions", "RobotDiagram", "RobotDiagramBuilder", "RobotDiagramBuilder_",
-    "RobotDiagram_", "Toppra", "ToppraDiscretization",
+    "MinCliqueCoverSolverViaGreedy", "PathResult", "PlanRrtConnect", "RaySamplerOptions", "RobotClearance",
+    "RobotCollisionType", "RobotDiagram", "RobotDiagramBuilder", "RobotDiagramBuilder_", "RobotDiagram_",
+    "SceneGraphCollisionChecker", "ShortcutPath", "Toppra", "ToppraDiscretization", "UnimplementedCollisionChecker",
+    "VisibilityGraph",
 )  # fmt: skip
+_CENIC = ("CenicIntegrator", "CenicIntegrator_", "IcfSolverParameters")
 _SETS = (
     "AffineBall", "AffineSubspace", "CartesianProduct", "ConvexHull", "ConvexSet", "HPolyhedron", "Hyperellipsoid",
     "Hyperrectangle", "Intersection", "Iris", "IrisOptions", "LoadIrisRegionsYamlFile", "MakeIrisObstacles",
@@ -112,6 +118,7 @@ _LATER: dict[str, tuple[str, ...]] = {
     "merganser.framework.optimization": _OPTIMIZATION,
     "merganser.framework.symbolic": _SYMBOLIC,
     "merganser.geometry.optimization": _SETS,
+    "merganser.multibody.cenic": _CENIC,
     "merganser.multibody.inverse_kinematics": _POSTURES,
     "merganser.multibody.planning": _PLANNING,
     "merganser.multibody.visualization": _VISUALIZATION,
@@ -121,7 +128,7 @@ if _has_sympy:
     del Polynomial  # noqa: F821  of one variable, in trajectories; symbolic's is the one of this name
 
 __all__ = sorted({name for name in globals() if not name.startswith("_")} - {"TYPE_CHECKING", "Any", "importlib"})
-__all__ += (*_OPTIMIZATION, *_PLANNING, *_POSTURES, *_SETS, *_TRAJECTORIES, *_VISUALIZATION)
+__all__ += (*_CENIC, *_OPTIMIZATION, *_PLANNING, *_POSTURES, *_SETS, *_TRAJECTORIES, *_VISUALIZATION)
 if _has_sympy:
     __all__ += _SYMBOLIC
 

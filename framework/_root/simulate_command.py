@@ -21,6 +21,7 @@ __all__ = ["add_simulate_arguments", "simulate_model"]
 
 _OFFSET = 0.3  # of every hinge from its default angle at the start of a simulation [rad]
 _TIME_STEP = 0.001  # of models whose format has none [s]
+_LONGEST_STEP = 0.1  # where an accuracy is given [s]
 _DURATION = 5.0  # [s]
 _SAMPLES = 500  # of a plot
 _FRAMES = 64.0  # of a page [1/s]
@@ -44,6 +45,10 @@ def add_simulate_arguments(parser: argparse.ArgumentParser) -> None:
         "--time-step", type=float, metavar="S",
         help="period of the discrete plant [s], 0 for a continuous one; by default that of an MJCF file, or 0.001",
     )  # fmt: skip
+    add(
+        "--accuracy", type=float, metavar="A",
+        help="contact under error control: a continuous plant whose steps follow from this accuracy, such as 1e-3",
+    )  # fmt: skip
     add("--plot", metavar="FILE", help="save positions and energy over time as a picture")
     add("--html", metavar="FILE", help="save a page that plays the simulation back")
     add("--view", action="store_true",
@@ -60,6 +65,10 @@ def simulate_model(options: argparse.Namespace) -> None:
     """
     if options.duration is not None and not options.duration > 0.0:
         raise ValueError(f"--duration must be positive, got {options.duration}.")
+    if options.accuracy is not None and not options.accuracy > 0.0:
+        raise ValueError(f"--accuracy must be positive, got {options.accuracy}.")
+    if options.accuracy is not None and options.time_step:
+        raise ValueError("--accuracy chooses the steps itself; leave out --time-step.")
     if options.view and (options.plot or options.html):
         raise ValueError("--view simulates until it is stopped; leave out --plot and --html.")
     if options.open_window and not options.view:
@@ -100,7 +109,7 @@ def _run(model: _Model, options: argparse.Namespace) -> None:
     log = LogVectorOutput(plant.get_state_output_port(), model.builder, publish_period=duration / _SAMPLES)
     meshcat = _add_viewers(model) if options.html else None
     simulator = Simulator(model.builder.Build())
-    context: Any = _start(model, simulator)
+    context: Any = _start(model, simulator, options)
     plant.get_actuation_input_port().FixValue(context, np.zeros(plant.num_actuated_dofs()))
     if meshcat is not None:
         simulator.Initialize()  # what stands in the page when it does not play
@@ -111,7 +120,7 @@ def _run(model: _Model, options: argparse.Namespace) -> None:
     simulator.AdvanceTo(duration)
     wall_time, compiling = running_time() - start, time_compiling() - compiling
     final_energy = plant.CalcKineticEnergy(context) + plant.CalcPotentialEnergy(context)
-    kind = "continuous" if model.time_step == 0.0 else f"steps of {model.time_step:g} s"
+    kind = _describe_steps(model, simulator, options)
     print(
         f"{options.model}: {plant.num_velocities()} degrees of freedom, {kind}, {duration:g} s in "
         f"{wall_time:.3f} s (real-time factor {duration / wall_time:.1f})"
@@ -139,7 +148,7 @@ def _view(model: _Model, options: argparse.Namespace) -> None:
     DragSpring.AddToBuilder(model.builder, model.plant, meshcat)
     ActuatorSliders.AddToBuilder(model.builder, model.plant, meshcat)
     simulator = Simulator(model.builder.Build())
-    _start(model, simulator)
+    _start(model, simulator, options)
     simulator.Initialize()
     controls = SimulationControls(meshcat, simulator)
     print("Drag bodies with Ctrl held down. Press the square in the page, or Ctrl-C here, to end.", flush=True)
@@ -171,15 +180,31 @@ def _add_viewers(model: _Model) -> Meshcat:
     return meshcat
 
 
-def _start(model: _Model, simulator: Simulator) -> Any:
-    """Puts the plant to where it starts; returns its context."""
+def _start(model: _Model, simulator: Simulator, options: argparse.Namespace) -> Any:
+    """Puts the plant to where it starts, and chooses its integrator; returns its context."""
+    if options.accuracy is not None:
+        from merganser.multibody.cenic import CenicIntegrator
+
+        integrator = CenicIntegrator(simulator.get_system(), simulator.get_mutable_context())
+        integrator.set_maximum_step_size(_LONGEST_STEP)
+        integrator.set_target_accuracy(options.accuracy)
+        simulator.reset_integrator(integrator)
     context = model.plant.GetMyMutableContextFromRoot(simulator.get_mutable_context())
     model.plant.SetPositions(context, _start_positions(model.plant))
     return context
 
 
+def _describe_steps(model: _Model, simulator: Simulator, options: argparse.Namespace) -> str:
+    if model.time_step > 0.0:
+        return f"steps of {model.time_step:g} s"
+    number = simulator.get_integrator().get_num_steps_taken()
+    return "continuous" if options.accuracy is None else f"{number} steps at accuracy {options.accuracy:g}"
+
+
 def _time_step(options: argparse.Namespace) -> float:
     """That which the user gives, or the file, if it is one of MuJoCo's [s]."""
+    if options.accuracy is not None:
+        return 0.0
     if options.time_step is None and Path(options.model).suffix.lower() == ".xml":
         from merganser.multibody.parsing.mjcf import LoadMjcfOptions
 

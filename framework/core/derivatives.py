@@ -67,6 +67,10 @@ class DerivativeEvaluator:
         """Whether nothing is out of date."""
         return not self._store.invalid & self._mask
 
+    def forget(self) -> None:
+        """Has them computed anew, whatever has changed."""
+        self._store.invalid |= self._mask
+
     def depend_on(self, entries: int) -> bool:
         """Whether one of the derivatives is among the entries of a mask."""
         return bool(entries & self._mask)

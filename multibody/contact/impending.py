@@ -20,7 +20,9 @@ without constraints,
 What moves along a surface, or past it, meets none of this. (SAP damps the approach, with its relaxation time tau: what
 falls onto a surface is slowed down within the margin already. Its force k (-phi - (h + tau) v_n)_+ is continuous in
 phi, as it must be if rounding is not to decide.) What comes faster than g h is met a step later, if it was
-farther away than the margin when the step began: as in Drake, which has no margin.
+farther away than the margin when the step began: as in Drake, which has no margin. Long steps of an integrator with
+error control would let it come deep into the other body before that, so they look ahead by the way of the fastest body,
+h |v|, too.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ from merganser.multibody.kernels.ends import arm_to, velocity_of
 from merganser.multibody.kernels.layout import Positions, Topology
 from merganser.multibody.kernels.spatial import Vector3, dot, vector
 
-__all__ = ["drop_distant_pairs", "margin_of_step"]
+__all__ = ["drop_distant_pairs", "largest_speed", "margin_of_step"]
 
 # Poses in a scene a kilometre wide are rounded by less: so near, bodies touch, be there gravity or not [m].
 _ROUNDING = 1e-12
@@ -48,6 +50,16 @@ def margin_of_step(gravity: Array, time_step: float) -> float:
         return 0.0
     g = math.sqrt(gravity[0] * gravity[0] + gravity[1] * gravity[1] + gravity[2] * gravity[2])
     return g * time_step * time_step + _ROUNDING
+
+
+@device
+def largest_speed(velocity: Array) -> float:
+    """That of the origin of any body, shape [num_mobods] [m/s]."""
+    largest = 0.0
+    for i in range(velocity.shape[0]):
+        V = velocity[i]["V_WB_W"]
+        largest = max(largest, V[3] * V[3] + V[4] * V[4] + V[5] * V[5])
+    return math.sqrt(largest)
 
 
 @kernel

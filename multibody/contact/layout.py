@@ -133,6 +133,7 @@ settings_dtype = np.dtype(
         ("absolute_tolerance", np.float64),  # [sqrt(J)]
         ("relative_tolerance", np.float64),
         ("max_iterations", np.int64),
+        ("shortest_relaxation", np.float64),  # [s], of rigid constraints; twice the step if that is longer
     ]
 )
 

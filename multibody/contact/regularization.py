@@ -15,7 +15,8 @@ A constraint so stiff that its period is less than beta h cannot be resolved by 
 
     R >= beta^2 / (4 pi^2) w                                                              (3)
 
-and its relaxation time is then h (contacts keep theirs). Tangents of a contact have R_t = sigma w. The softness of the
+and its relaxation time is then h (contacts keep theirs), or more where steps of different lengths ask for it
+(settings.py). Tangents of a contact have R_t = sigma w. The softness of the
 convex friction laws is at least that of SAP: eps = max(v_s, mu R_t n_0). Of an actuator with effort
 u_ff - Kp (q - q_d) - Kd (v - v_d),
 
@@ -177,7 +178,7 @@ def calc_laws(
                 limit = math.inf if are_drives else _gain_limit(constraint["beta"], w[row])
                 _set_drive_law(h, constraint, limit, rows[r]["g"], law)
             else:
-                _set_holonomic_law(h, constraint, w[row], rows[r]["g"], law)
+                _set_holonomic_law(problem.settings, h, constraint, w[row], rows[r]["g"], law)
 
 
 @device
@@ -223,13 +224,13 @@ def _set_contact_law(
 
 
 @device
-def _set_holonomic_law(h: float, constraint: Array, w: float, g: float, law: Array) -> None:
+def _set_holonomic_law(settings: Array, h: float, constraint: Array, w: float, g: float, law: Array) -> None:
     reach = h + constraint["relaxation_time"]
     limit = _gain_limit(constraint["beta"], w)
     is_soft = constraint["stiffness"].real < math.inf
     gain = h * constraint["stiffness"] * reach if is_soft else limit
     if not is_soft or gain.real > limit.real:
-        gain, reach = limit, 2.0 * h
+        gain, reach = limit, max(2.0 * h, settings["shortest_relaxation"])
     if w.real == 0.0:
         gain = 0.0
     law[GAIN] = gain

@@ -32,6 +32,7 @@ def make_settings(
     absolute_tolerance: float = 1e-14,
     relative_tolerance: float = 1e-6,
     max_iterations: int = 100,
+    shortest_relaxation: float = 0.0,
 ) -> Any:
     """The settings as a record.
 
@@ -42,6 +43,9 @@ def make_settings(
         absolute_tolerance: of the momentum residual [sqrt(J)].
         relative_tolerance: of the momentum residual.
         max_iterations: of an island.
+        shortest_relaxation: time in which errors of rigid constraints decay at the fastest [s]; twice the step if that
+            is longer. Where steps have different lengths, it lets a very short one not make up for the error of a
+            long one by a velocity without bounds.
 
     Raises:
         ValueError: if a number is out of range.
@@ -52,6 +56,8 @@ def make_settings(
             raise ValueError(f"{name} of a contact problem must be positive and finite, got {value}.")
     if approximation not in range(TAMSI, LAGGED + 1):
         raise ValueError(f"approximation must be TAMSI (0), SAP (1), SIMILAR (2) or LAGGED (3), got {approximation}.")
+    if not 0.0 <= shortest_relaxation < math.inf:
+        raise ValueError(f"shortest_relaxation must be finite and not negative, got {shortest_relaxation}.")
     if absolute_tolerance < 0.0 or relative_tolerance < 0.0 or max_iterations < 0:
         raise ValueError("Tolerances and max_iterations of a contact problem must not be negative.")
     settings = np.zeros(1, settings_dtype)
@@ -62,5 +68,6 @@ def make_settings(
         absolute_tolerance,
         relative_tolerance,
         max_iterations,
+        shortest_relaxation,
     )
     return settings[0]

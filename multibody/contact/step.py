@@ -31,7 +31,7 @@ import numpy as np
 from merganser.framework.native import device
 from merganser.framework.native.tape import call_asking_kernel, call_kernel, call_quiet_kernel
 from merganser.geometry.hydroelastic.buffers import lacks_memory
-from merganser.multibody.contact.impending import margin_of_step
+from merganser.multibody.contact.impending import largest_speed, margin_of_step
 from merganser.multibody.contact.layout import Solution, StepProblem
 from merganser.multibody.contact.plant_layout import ConstraintSources
 from merganser.multibody.contact.step_records import (
@@ -238,7 +238,10 @@ def _advance(model: Model, state: State, h: float, inputs: Inputs, work: Work, o
     if may_touch(model):
         given = state.q, state.v, out.position, work.velocity
         call_quiet_kernel(model.code.kinematics, (model.topology, model.parameters, *given))
-        num_pairs = find_contact_pairs(model, h, out)
+        margin = margin_of_step(model.gravity, h)
+        if model.contact.looks_ahead:
+            margin += h * largest_speed(work.velocity)
+        num_pairs = find_contact_pairs(model, margin, out)
         if num_pairs < 0:
             return num_pairs
     always_holds = model.contact.constraint_rows.shape[0] + model.frictions.shape[0] > 0
@@ -322,14 +325,17 @@ def may_touch(model: Model) -> bool:
 
 
 @device
-def find_contact_pairs(model: Model, h: float, out: StepResults) -> int:
+def find_contact_pairs(model: Model, margin: float, out: StepResults) -> int:
     """How many contact pairs there may be, of bodies where out.position says; negative if there is no answer.
 
-    In a discrete step they are those of all that is within its margin, see impending.py.
+    Args:
+        model: the plant.
+        margin: up to which distance points of geometries count [m]; see impending.py.
+        out: receives them.
     """
     for k in (NUM_CANDIDATES, NUM_CONTACTS, NUM_PAIRS, NUM_SURFACES, NUM_FACES):
         out.found[k] = 0
-    margin, num_pairs = margin_of_step(model.gravity, h), 0
+    num_pairs = 0
     if model.contact.geometry.mobods.shape[0] > 0:
         num_pairs = _find_pairs_of_geometries(model, margin, out)
     if num_pairs >= 0 and model.contact.sources.shape[0] > 0:

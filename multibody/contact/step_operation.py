@@ -15,9 +15,9 @@ from merganser.framework.native.hinted_types import Floats, FloatsInContext, Flo
 from merganser.framework.native.operations import CompiledOperation
 from merganser.framework.native.records_of_arrays import record_at
 from merganser.framework.native.tape import FAILED, integers_at
-from merganser.multibody.contact.layout import CONVERGED, Trees
+from merganser.multibody.contact.layout import CONVERGED, NO_CAPACITY, Trees
 from merganser.multibody.contact.plant_forces import calc_generalized_contact_forces
-from merganser.multibody.contact.step import calc_derivatives, take_step
+from merganser.multibody.contact.step import NOT_SOLVED, calc_derivatives, take_step
 from merganser.multibody.contact.step_records import (
     OUTCOME,
     SOLVED,
@@ -33,12 +33,15 @@ __all__ = [
     "COUNT",
     "DERIVATIVES",
     "HAS_FORCES",
+    "MOTION",
     "STEP",
     "WHICH",
     "ContactForcesRecord",
     "DerivativesRecord",
+    "MotionRecord",
     "Sample",
     "StepRecord",
+    "count_iterations",
 ]
 
 # What Sample.counts holds.
@@ -93,6 +96,22 @@ class DerivativesRecord(NamedTuple):
     results: StepResults
 
 
+class MotionRecord(NamedTuple):
+    """What the operation of a continuous plant that moves by steps is told.
+
+    Attributes:
+        lengths: h, 0 for derivatives, and that of the last step [s], shape [2].
+        counts: iterations of the solver and of its line searches, shape [2].
+        derivatives: for these.
+        steps: for these, whose own length does not count; x_next of their one results are the derivatives.
+    """
+
+    lengths: Floats
+    counts: Integers
+    derivatives: DerivativesRecord
+    steps: StepRecord
+
+
 class ContactForcesRecord(NamedTuple):
     """What the operation of contact forces is told.
 
@@ -113,7 +132,8 @@ class ContactForcesRecord(NamedTuple):
     tau_out: FloatsInContext
 
 
-_step_at, _derivatives_at, _contact_forces_at = map(record_at, (StepRecord, DerivativesRecord, ContactForcesRecord))
+_step_at, _derivatives_at = record_at(StepRecord), record_at(DerivativesRecord)
+_motion_at, _contact_forces_at = record_at(MotionRecord), record_at(ContactForcesRecord)
 
 
 def plant_step(values: Any, numbers: Any, integers: Any) -> None:
@@ -145,6 +165,13 @@ def _take_sample(step: Any, x_next: Any) -> None:
 
 
 @device
+def count_iterations(statistics: Any, counts: Any) -> None:
+    """Adds the iterations of a solution to those of others."""
+    counts[0] += statistics["total_iterations"]
+    counts[1] += statistics["line_search_iterations"]
+
+
+@device
 def _give_up(result: Any, integers: Any) -> None:
     for k in range(result.shape[0]):
         result[k] = math.nan
@@ -156,6 +183,35 @@ def plant_derivatives(values: Any, numbers: Any, integers: Any) -> None:
     given = _derivatives_at(values, integers_at(place_at(integers, 1)))
     if calc_derivatives(given.model, given.state, given.inputs, given.work, given.results) != 0:
         _give_up(given.results.x_next, integers)
+
+
+def plant_motion(values: Any, numbers: Any, integers: Any) -> None:
+    """xdot of a continuous plant, or while an integrator moves it by steps the slope of one (plant/step/motion.py).
+
+    Integers: address of what it comes to, and a MotionRecord.
+    """
+    given = _motion_at(values, integers_at(place_at(integers, 1)))
+    h, known, steps = given.lengths[0], given.derivatives, given.steps
+    out = steps.results[0]
+    result = out.x_next
+    if h == 0.0:
+        status = calc_derivatives(known.model, known.state, known.inputs, known.work, known.results)
+    else:
+        status = take_step(steps.model, steps.state, h, steps.inputs, steps.work, out)
+        if status == 0:
+            given.lengths[1], steps.sample.counts[WHICH] = h, 1
+            if out.found[SOLVED]:
+                count_iterations(out.statistics, given.counts)
+            _take_sample(steps, result)
+            x = steps.state.x
+            for k in range(result.shape[0]):
+                result[k] = (result[k] - x[k]) / h
+        elif status == NOT_SOLVED and out.found[OUTCOME] != NO_CAPACITY:
+            status = 0
+            for k in range(result.shape[0]):
+                result[k] = math.nan
+    if status != 0:
+        _give_up(result, integers)
 
 
 def contact_forces(values: Any, numbers: Any, integers: Any) -> None:
@@ -178,4 +234,5 @@ def contact_forces(values: Any, numbers: Any, integers: Any) -> None:
 
 STEP = CompiledOperation(plant_step)
 DERIVATIVES = CompiledOperation(plant_derivatives)
+MOTION = CompiledOperation(plant_motion)
 CONTACT_FORCES = CompiledOperation(contact_forces)

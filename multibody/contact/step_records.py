@@ -162,6 +162,7 @@ class ConstraintModel(NamedTuple):
         settings: record of settings_dtype.
         near_rigid_threshold: beta of contacts.
         constraint_rows: of constraints between bodies and coordinates, see kernels/constraints/records.py.
+        looks_ahead: whether steps see what the fastest body may meet within them, see impending.py.
         drives: room for records of drive_dtype, one for each PD controller.
         matrix, is_locked, room: see layout.py.
     """
@@ -174,6 +175,7 @@ class ConstraintModel(NamedTuple):
     settings: Settings
     near_rigid_threshold: float
     constraint_rows: ConstraintRecords
+    looks_ahead: int
     drives: Drives
     matrix: Floats
     is_locked: Integers

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from merganser.framework.native import kernel
 from merganser.framework.native.hinted_types import Floats, FloatTable, Integers
-from merganser.multibody.kernels.drives import ERROR, FEEDFORWARD, OFFSET, VELOCITY_TARGET
+from merganser.multibody.kernels.drives import ERROR, FEEDFORWARD, GAIN, OFFSET, VELOCITY_TARGET
 from merganser.multibody.kernels.layout import Parameters
 from merganser.multibody.kernels.scalars import clamped, equals, is_finite_number, is_set
 
@@ -106,6 +106,7 @@ def calc_efforts(
         offset = feedforward_in[k] + p_gains[n] * error + d_gains[n] * desired_in[1, k]
         drives_out[n, FEEDFORWARD], drives_out[n, ERROR] = feedforward_in[k], error
         drives_out[n, VELOCITY_TARGET], drives_out[n, OFFSET] = desired_in[1, k], offset
+        drives_out[n, GAIN] = time_step * p_gains[n] + d_gains[n]
         u_out[k] = 0.0 * offset if time_step > 0.0 else offset - d_gains[n] * v_in[velocities[n]]
         is_complete = is_complete and is_finite_number(offset)
     return 0 if is_complete else NOT_FINITE

@@ -1,5 +1,6 @@
 """Robots ready for planning: see README.md."""
 
+from merganser.multibody.planning.body_shape_description import BodyShapeDescription, MakeBodyShapeDescription
 from merganser.multibody.planning.cliques import (
     MaxCliqueSolverBase,
     MaxCliqueSolverViaGreedy,
@@ -7,7 +8,14 @@ from merganser.multibody.planning.cliques import (
     MinCliqueCoverSolverBase,
     MinCliqueCoverSolverViaGreedy,
 )
+from merganser.multibody.planning.collision_checker import CollisionChecker
+from merganser.multibody.planning.collision_checker_params import CollisionCheckerContext, CollisionCheckerParams
+from merganser.multibody.planning.collision_results import EdgeMeasure, RobotClearance, RobotCollisionType
 from merganser.multibody.planning.continuous_joints import GetContinuousRevoluteJointIndices
+from merganser.multibody.planning.distance_and_interpolation import (
+    DistanceAndInterpolationProvider,
+    LinearDistanceAndInterpolationProvider,
+)
 from merganser.multibody.planning.dof_mask import DofMask
 from merganser.multibody.planning.grid_points import CalcGridPointsOptions
 from merganser.multibody.planning.iris_from_clique_cover import (
@@ -26,18 +34,30 @@ from merganser.multibody.planning.robot_diagram import (
     RobotDiagramBuilder,
     RobotDiagramBuilder_,
 )
+from merganser.multibody.planning.rrt_connect import PathResult, PlanRrtConnect, ShortcutPath
 from merganser.multibody.planning.sampled_iris_options import (
     CommonSampledIrisOptions,
     IrisNp2Options,
     IrisZoOptions,
     RaySamplerOptions,
 )
+from merganser.multibody.planning.scene_graph_collision_checker import (
+    SceneGraphCollisionChecker,
+    UnimplementedCollisionChecker,
+)
 from merganser.multibody.planning.toppra import Toppra, ToppraDiscretization
+from merganser.multibody.planning.visibility_graph import VisibilityGraph
 
 __all__ = [
+    "BodyShapeDescription",
     "CalcGridPointsOptions",
+    "CollisionChecker",
+    "CollisionCheckerContext",
+    "CollisionCheckerParams",
     "CommonSampledIrisOptions",
+    "DistanceAndInterpolationProvider",
     "DofMask",
+    "EdgeMeasure",
     "GetContinuousRevoluteJointIndices",
     "IrisFromCliqueCoverOptions",
     "IrisInConfigurationSpaceFromCliqueCover",
@@ -49,16 +69,26 @@ __all__ = [
     "IrisZoOptions",
     "JointLimits",
     "KinematicTrajectoryOptimization",
+    "LinearDistanceAndInterpolationProvider",
+    "MakeBodyShapeDescription",
     "MaxCliqueSolverBase",
     "MaxCliqueSolverViaGreedy",
     "MaxCliqueSolverViaMip",
     "MinCliqueCoverSolverBase",
     "MinCliqueCoverSolverViaGreedy",
+    "PathResult",
+    "PlanRrtConnect",
     "RaySamplerOptions",
+    "RobotClearance",
+    "RobotCollisionType",
     "RobotDiagram",
     "RobotDiagramBuilder",
     "RobotDiagramBuilder_",
     "RobotDiagram_",
+    "SceneGraphCollisionChecker",
+    "ShortcutPath",
     "Toppra",
     "ToppraDiscretization",
+    "UnimplementedCollisionChecker",
+    "VisibilityGraph",
 ]

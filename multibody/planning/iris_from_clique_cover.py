@@ -32,6 +32,7 @@ from merganser.multibody.planning.iris_np2 import IrisNp2
 from merganser.multibody.planning.iris_zo import IrisZo
 from merganser.multibody.planning.limits import position_box
 from merganser.multibody.planning.sampled_iris_options import IrisNp2Options, IrisZoOptions
+from merganser.multibody.planning.visibility_graph import VisibilityGraph
 
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -157,7 +158,8 @@ class _Cover:
     def add_round(self, solver: MinCliqueCoverSolverViaGreedy) -> None:
         """Adds regions that grow from cliques of one graph."""
         points = self._free_points(self._num_points, outside=True)
-        cliques = solver.SolveMinCliqueCover(self._visible(points), partition=True)
+        graph = VisibilityGraph(self._checker, points, self._options.parallelism)
+        cliques = solver.SolveMinCliqueCover(graph, partition=True)
         if not cliques:
             self._num_points *= 2
             return
@@ -193,15 +195,6 @@ class _Cover:
         for region in self.regions:
             covered |= (region.A() @ points <= region.b()[:, np.newaxis] + tol).all(axis=0)
         return covered
-
-    def _visible(self, points: Array) -> Bools:
-        """Between which of the points the straight way is free, shape [N, N]."""
-        first, second = np.triu_indices(points.shape[1], 1)
-        edges = [(points[:, i], points[:, j]) for i, j in zip(first, second)]
-        free = np.array(self._checker.CheckEdgesCollisionFree(edges, parallelize=self._options.parallelism), bool)
-        graph = np.zeros((points.shape[1],) * 2, bool)
-        graph[first, second] = graph[second, first] = free
-        return graph
 
     def _add_region(self, members: Array) -> None:
         """Adds a region that grows from the smallest ellipsoid around free points in columns, if one can."""

@@ -53,6 +53,7 @@ class Workspace:
         tau: generalized forces, shape [num_velocities].
         sensitivity: records for derivatives in closed form, made when they are first used.
         step_buffers: what steps in Python work with (step_buffers.py), made when it is first used.
+        motion: of a continuous plant that an integrator moves by steps, see step/motion.py; None if none does.
         sample_buffers: what the operation of the native plan writes, see native_code.py.
         F_applied: spatial forces on the bodies at Bo in W, in the order of mobods, shape [num_mobods, 6].
         q_shape, v_shape, x_shape, M_shape, J_shape: shapes of vectors of positions, velocities, both, of the mass
@@ -103,6 +104,7 @@ class Workspace:
         "is_numeric",
         "kinematics_clearing",
         "loops",
+        "motion",
         "nothing",
         "parameter_bit",
         "parameters",
@@ -180,6 +182,7 @@ class Workspace:
         self.tau = np.zeros(num_v, self.dtype)
         self.sample_buffers: Any = None
         self.step_buffers: Any = None
+        self.motion: Any = None
         self.sensitivity: Any = None
         self.frame_poses: tuple[Array | None, Any] = None, None
         self.F_applied = np.zeros((num_mobods, 6), self.dtype)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import grasp_rows
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 TIME_STEP = 0.002
 SETTLED = 0.1  # simulated before the clock starts [s]
+ACCURACY = 1e-3  # under error control
 SPAN = 0.1  # simulated in each call [s]
 
 
@@ -61,14 +62,15 @@ def walls() -> list[tuple[list[float], list[float]]]:
     ]
 
 
-def plant_steps(library: Library, scene: Scene, approximation: str) -> Call:
-    """Steps of a plant of either package."""
+def plant_steps(library: Library, scene: Scene, approximation: str, accuracy: float | None = None) -> Call:
+    """Steps of a plant of either package; with an accuracy of a continuous one under error control."""
     root = library.plant.__name__.split(".")[0]
     geometry = importlib.import_module(f"{root}.geometry")
     math = importlib.import_module(f"{root}.framework.math" if root == "merganser" else f"{root}.math")
     builder = library.framework.DiagramBuilder()
-    plant, _ = library.plant.AddMultibodyPlantSceneGraph(builder, TIME_STEP)
-    plant.set_discrete_contact_approximation(getattr(library.plant.DiscreteContactApproximation, approximation))
+    plant, _ = library.plant.AddMultibodyPlantSceneGraph(builder, TIME_STEP if accuracy is None else 0.0)
+    if accuracy is None:
+        plant.set_discrete_contact_approximation(getattr(library.plant.DiscreteContactApproximation, approximation))
     plant.set_contact_model(library.plant.ContactModel.kPoint)
     material = geometry.ProximityProperties()
     geometry.AddContactMaterial(friction=library.plant.CoulombFriction(0.5, 0.5), properties=material)
@@ -91,6 +93,11 @@ def plant_steps(library: Library, scene: Scene, approximation: str) -> Call:
     context = plant.GetMyMutableContextFromRoot(simulator.get_mutable_context())
     q = np.concatenate([[1.0, 0.0, 0.0, 0.0, *place] for place in scene.places])
     plant.SetPositions(context, q)
+    if accuracy is not None:
+        config = library.analysis.SimulatorConfig()
+        config.integration_scheme, config.accuracy, config.max_step_size = "cenic", accuracy, 0.1
+        library.analysis.ApplySimulatorConfig(config, simulator)
+        simulator.Initialize()
     simulator.AdvanceTo(SETTLED)
 
     def advance() -> None:
@@ -134,11 +141,14 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
             our_call = functools.partial(plant_steps, ours, scene, approximation)
             reference = None if theirs is None else functools.partial(plant_steps, theirs, scene, approximation)
             yield Row(name, our_call, reference, 1)
+        controlled = functools.partial(plant_steps, approximation="kLagged", accuracy=ACCURACY, scene=scene)
+        beside = None if theirs is None else functools.partial(controlled, theirs)
+        yield Row(f"{scene.name}, 0.1 s at accuracy {ACCURACY:g}", functools.partial(controlled, ours), beside, 1)
         try:
             import mujoco  # noqa: F401
         except ImportError:
             continue
-        beside: Callable[[], Call] = functools.partial(mujoco_steps, scene)
+        beside = functools.partial(mujoco_steps, scene)
         yield Row(f"{scene.name}, 50 steps, MuJoCo beside", our_call, beside, 1)
     yield from grasp_rows.rows(ours, theirs)
     yield from standing_rows.rows(ours, theirs)

@@ -73,6 +73,13 @@ def test_any_model_drops_or_swings(model, time_step, capsys):
     assert "0.2 s in" in capsys.readouterr().out
 
 
+def test_an_accuracy_in_place_of_a_time_step(capsys):
+    assert main(["simulate", str(MODELS / "free_box.sdf"), "--duration", "0.2", "--accuracy", "1e-3"]) == 0
+    assert "steps at accuracy 0.001, 0.2 s in" in capsys.readouterr().out
+    assert main(["simulate", str(MODELS / "free_box.sdf"), "--accuracy", "1e-3", "--time-step", "1e-3"]) == 1
+    assert "leave out --time-step" in capsys.readouterr().err
+
+
 def test_undamped_model_keeps_its_energy(capsys):
     main(["simulate", str(MODELS / "double_pendulum.urdf"), "--duration", "1", "--time-step", "0"])
     words = capsys.readouterr().out.split()
@@ -160,6 +167,7 @@ def test_base_can_be_fixed(tmp_path, capsys):
         (["info", "nowhere/robot.urdf"], "does not exist"),
         (["simulate", str(MODELS / "free_box.sdf"), "--duration", "-1"], "--duration must be positive"),
         (["simulate", str(MODELS / "free_box.sdf"), "--time-step", "-1"], "time step"),
+        (["simulate", str(MODELS / "free_box.sdf"), "--accuracy", "0"], "--accuracy must be positive"),
     ],
 )
 def test_bad_input_is_one_line_on_standard_error(arguments, words, capsys):

@@ -1,13 +1,16 @@
 """Each test file alone, in a process that has run nothing else.
 
-    python tests/support/alone.py [FILE or FOLDER ...]
+    python tests/support/alone.py [--most N] [FILE or FOLDER ...]
 
 Files are taken from tests/ if none are given, but for those that compare with pydrake or run examples or notebooks.
-What they import is loaded once, and each file runs in a fork of that process: see fresh_processes.py.
+What they import is loaded once, and each file runs in a fork of that process: see fresh_processes.py. What a file lacks
+that others leave behind shows in its first tests: with --most, so many of each file run, others each time.
 """
 
 from __future__ import annotations
 
+import argparse
+import random
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -21,23 +24,40 @@ _LEFT_OUT = ("reference", "examples", "benchmarks", "docs", "support")
 __all__ = ["main"]
 
 
-def _run(file: Path) -> Callable[[], int]:
+class _Some:
+    """A plugin that leaves so many tests of a file, chosen by chance."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        if len(items) > self._most:
+            items[:] = random.SystemRandom().sample(items, self._most)
+
+
+def _run(file: Path, most: int) -> Callable[[], int]:
     def run() -> int:
-        status = int(pytest.main([str(file), "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header"]))
+        given = [str(file), "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header"]
+        status = int(pytest.main(given, plugins=[_Some(most)]))
         return 0 if status == pytest.ExitCode.NO_TESTS_COLLECTED else status
 
     return run
 
 
-def main(places: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Runs the files; prints the output of those that fail, and returns how many do."""
-    given = [Path(place) for place in places]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--most", type=int, default=sys.maxsize)
+    parser.add_argument("places", nargs="*", type=Path)
+    options = parser.parse_args(arguments)
+    given: list[Path] = options.places
     files = [file for place in given for file in (sorted(place.rglob("test_*.py")) if place.is_dir() else [place])]
     if not given:
         folders = [path for path in sorted(TESTS.iterdir()) if path.is_dir() and path.name not in _LEFT_OUT]
         files = [file for folder in folders for file in sorted(folder.rglob("test_*.py"))]
     get_ready()
-    outcomes = run_each((str(file), _run(file)) for file in files)
+    outcomes = run_each((str(file), _run(file, options.most)) for file in files)
     failures = [outcome for outcome in outcomes if not outcome.passed]
     for outcome in failures:
         print(f"{outcome.name}: {outcome.status}\n{outcome.output}")

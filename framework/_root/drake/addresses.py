@@ -41,6 +41,8 @@ ADDRESSES: dict[str, tuple[str, ...]] = {
     "lcm": ("framework.lcm",),
     "manipulation": ("multibody.manipulation",),
     "math": ("framework.math", "framework.autodiff"),
+    "multibody.cenic": ("multibody.cenic",),
+    "multibody.contact_solvers": ("multibody.cenic",),
     "multibody.fix_inertia": ("multibody.fix_inertia",),
     "multibody.inverse_kinematics": ("multibody.inverse_kinematics",),
     "multibody.math": ("multibody.math",),

@@ -310,6 +310,10 @@ class ContactGradients:
 
     # ------------------------------------------------------------------ geometry
 
+    def _margin(self) -> float:
+        """Up to which distance points of geometries may touch within a step [m]."""
+        return float(margin_of_step(self._values.gravity, self._time_step))
+
     def _find_pairs(self, context: Context, buffers: StepBuffers, out: StepResults) -> int:
         """Finds what touches, on floats: how many contact pairs there are, negative if there is no answer."""
         if not self._dynamics.may_touch:
@@ -319,7 +323,7 @@ class ContactGradients:
             query = contact_geometry.query_object(context)
             geometry.X_WG[:] = query.proximity_queries().poses(query.world_poses())[0]
         out.position[:] = self._values.position
-        count = find_contact_pairs(buffers.model, self._time_step, out)
+        count = find_contact_pairs(buffers.model, self._margin(), out)
         contact_geometry.check_contacts(context, buffers, out)
         return count
 
@@ -414,7 +418,7 @@ class ContactGradients:
                 lanes[name] = contacts[name]
             return LaneRecords(lanes, 0)
         query = self._dynamics.contact_geometry.query_object(context)
-        queries, margin = query.proximity_queries(), margin_of_step(self._values.gravity, self._time_step)
+        queries, margin = query.proximity_queries(), self._margin()
         try:
             lanes = differentiate_manifolds(
                 queries.engine, *_differentials(poses), candidates, contacts, STEP, _may_compile, margin

@@ -30,6 +30,7 @@ __all__ = [
     "ContactSample",
     "SurfaceSample",
     "Touching",
+    "contacts_and_forces",
     "joints_with_limits_left_out",
     "sample_of_contacts",
     "sample_of_step",
@@ -323,3 +324,15 @@ def sample_of_step(buffers: StepBuffers, w: Workspace, out: StepResults, F_appli
         row_forces,
     )  # fmt: skip
     return sample_of_contacts(buffers, touching, forces, tau, tau_joints, row_forces, out.statistics.item())
+
+
+def contacts_and_forces(
+    buffers: StepBuffers, w: Workspace, out: StepResults, F_applied: Array
+) -> tuple[ContactSample | None, Array]:
+    """What a step has held, None if there was nothing, and all forces on the bodies, shape [num_mobods, 6].
+
+    Args:
+        buffers, w, out, F_applied: as of `sample_of_step`.
+    """
+    sample = sample_of_step(buffers, w, out, F_applied)
+    return sample, (F_applied if sample is None else buffers.F_Bo_W).copy()

@@ -122,7 +122,6 @@ class Drives:
     Args:
         controllers: of the model.
         dtype: scalar type of the Context.
-        time_step: h [s].
 
     Attributes:
         controllers: as given.
@@ -132,13 +131,12 @@ class Drives:
 
     __slots__ = ("controllers", "effort", "numbers", "values", "work")
 
-    def __init__(self, controllers: Controllers, dtype: Any, time_step: float) -> None:
+    def __init__(self, controllers: Controllers, dtype: Any) -> None:
         size = len(controllers.inputs)
         self.controllers = controllers
         self.numbers = np.zeros((size, kernel_drives.NUM_DRIVE_NUMBERS), np.int64)
         self.numbers[:, kernel_drives.DOF] = controllers.velocities
         self.values = np.zeros((size, kernel_drives.NUM_DRIVE_VALUES), dtype)
-        self.values[:, kernel_drives.GAIN] = time_step * controllers.p + controllers.d
         self.values[:, kernel_drives.LIMIT] = controllers.limits
         self.work = np.zeros((size, kernel_drives.NUM_WORK_VALUES), dtype)
         self.effort = np.zeros(size, dtype)

@@ -73,6 +73,7 @@ from merganser.multibody.plant.step.failures import (
     describe_singularity,
     time_of,
 )
+from merganser.multibody.plant.step.motion import Motion
 from merganser.multibody.plant.step.native_code import NativeDynamics
 from merganser.multibody.plant.step.step_buffers import StepBuffers
 from merganser.multibody.plant.step.step_code import solver_of
@@ -149,6 +150,8 @@ class PlantDynamics:
         self.native.note_call(w)
         if self.model.is_discrete:
             status = self._calc_discrete_step(context, w, result)
+        elif w.motion is not None and w.motion.lengths[0]:
+            status = self._calc_slopes(context, w, result)
         elif w.is_float and self.native.compute(context, w, result):
             w.store.invalid &= w.kinematics_clearing
             return w
@@ -305,23 +308,13 @@ class PlantDynamics:
         Raises:
             RuntimeError: the contact problem has no solution.
         """
-        status, is_as_set = LACKS_CAPACITY, True
-        try:
-            while status == LACKS_CAPACITY:
-                if not buffers.is_current(controllers):
-                    buffers.prepare(controllers)
-                (out,), settings = buffers.results, buffers.model.contact.settings
-                status = run(buffers, out)
-                if status == NOT_SOLVED and out.found[OUTCOME] == NO_CAPACITY:
-                    status = LACKS_CAPACITY
-                elif status == NOT_SOLVED and is_as_set and self._can_fall_back(out):
-                    self._warn_of_fallback(context, "SAP")
-                    status, is_as_set = LACKS_CAPACITY, False
-                    buffers.solve_by(self.settings.of_fallback())
-                if status == LACKS_CAPACITY:
-                    buffers.grow()
-        finally:
-            if not is_as_set:  # also after an error or an interrupt: the next step begins with the plant's own
+        status, out, settings = self._run_with_capacity(buffers, controllers, run)
+        if status == NOT_SOLVED and self._can_fall_back(out):
+            self._warn_of_fallback(context, "SAP")
+            buffers.solve_by(self.settings.of_fallback())
+            try:
+                status, out, settings = self._run_with_capacity(buffers, controllers, run)
+            finally:  # also after an error or an interrupt: the next step begins with the plant's own
                 buffers.solve_by(None)
         if status == NOT_SOLVED:
             w = self.views.workspace(context)
@@ -329,6 +322,18 @@ class PlantDynamics:
         if status == 0 and out.found[SOLVED] and out.found[OUTCOME] == FELL_BACK:
             self._warn_of_fallback(context, "Lagged")
         return status, out, settings
+
+    def _run_with_capacity(
+        self, buffers: StepBuffers, controllers: Controllers, run: Callable[[StepBuffers, StepResults], int]
+    ) -> tuple[int, StepResults, Any]:
+        while True:
+            if not buffers.is_current(controllers):
+                buffers.prepare(controllers)
+            (out,), settings = buffers.results, buffers.model.contact.settings
+            status = run(buffers, out)
+            if status != LACKS_CAPACITY and not (status == NOT_SOLVED and out.found[OUTCOME] == NO_CAPACITY):
+                return status, out, settings
+            buffers.grow()
 
     def _can_fall_back(self, out: StepResults) -> bool:
         """Whether a contact problem may be solved by SAP, which always has a solution."""
@@ -357,6 +362,47 @@ class PlantDynamics:
             RuntimeWarning,
             stacklevel=2,
         )
+
+    # ------------------------------------------------------------------ steps of a continuous plant
+
+    def motion_in(self, context: Context) -> Motion:
+        """What lets an integrator move a continuous plant by steps.
+
+        Raises:
+            TypeError: the plant is not one of floats.
+        """
+        w = self.views.workspace(context)
+        if not w.is_float:
+            raise TypeError(
+                f"Plant '{self.model.path()}' of {w.scalar.__name__} cannot be moved by steps of contact; only plants "
+                "of floats can."
+            )
+        if w.motion is None:
+            w.motion = Motion(self, context, w)
+        motion: Motion = w.motion
+        return motion
+
+    def _calc_slopes(self, context: Context, w: Workspace, result: Array) -> int:
+        """Computes (1) of motion.py into `result`; returns 0, or why there are no slopes (see contact/step.py)."""
+        buffers, h = w.motion.buffers, w.motion.lengths.item(0)
+        table = self.inputs.actuators_in(context)
+        inputs, controllers = self.inputs.read(context, w, table), self.inputs.active_controllers(w, table)
+
+        def run(buffers: StepBuffers, out: StepResults) -> int:
+            self.contact_geometry.update_poses(context, buffers)
+            status = take_step(buffers.model, buffers.state, h, inputs, buffers.work, out)
+            self.contact_geometry.check_contacts(context, buffers, out)
+            return int(status)
+
+        status, out, _ = self._run_with_capacity(buffers, controllers, run)
+        buffers.F_applied = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
+        if status == NOT_SOLVED:
+            result[:] = np.nan
+            return 0
+        if status == 0:
+            w.motion.take_step(out, buffers.F_applied)
+            np.divide(out.x_next - w.x, h, result)
+        return status
 
     # ------------------------------------------------------------------ continuous time
 

@@ -25,10 +25,19 @@ from merganser.framework.later_code import LaterCode
 from merganser.framework.native.addresses import address_of_array
 from merganser.framework.native.operations import caller_of
 from merganser.framework.native.records_of_arrays import Placed, integers_of
-from merganser.multibody.contact.step_operation import COUNT, HAS_FORCES, WHICH, DerivativesRecord, Sample, StepRecord
+from merganser.multibody.contact.step_operation import (
+    COUNT,
+    HAS_FORCES,
+    WHICH,
+    DerivativesRecord,
+    MotionRecord,
+    Sample,
+    StepRecord,
+)
 from merganser.multibody.contact.step_records import Inputs, Model, Part, State
-from merganser.multibody.plant.step.contact_arrays import ContactSample, sample_of_step
+from merganser.multibody.plant.step.contact_arrays import ContactSample, contacts_and_forces
 from merganser.multibody.plant.step.drives import Controllers
+from merganser.multibody.plant.step.motion import Motion
 from merganser.multibody.plant.step.plain_sample import Shapes, check_sample, float_sample, plain_sample, sample_of
 from merganser.multibody.plant.step.step_buffers import StepBuffers
 from merganser.multibody.plant.step.step_code import are_compiled, code_of_addresses
@@ -45,6 +54,7 @@ Array = NDArray[Any]
 _WEIGHT_OF_CONTACT = 2  # steps with contact take longer in Python
 _DERIVATIVES = LaterCode("merganser.multibody.contact.step_operation", "DERIVATIVES", "plant_derivatives")
 _STEP = LaterCode("merganser.multibody.contact.step_operation", "STEP", "plant_step")
+_MOTION = LaterCode("merganser.multibody.contact.step_operation", "MOTION", "plant_motion")
 _NO_PLACE = Placed(0, (0,))
 _CALLS_BETWEEN_LOOKS = 64  # at the disk, whether there is an operation that Python can call
 
@@ -73,6 +83,10 @@ class SampleBuffers:
         """How many steps there were."""
         return int(self.numbers.counts[COUNT])
 
+    def time_step(self) -> float:
+        """Length of the steps [s]."""
+        return self.step.time_step
+
     def put(self, sample: tuple[Any, ...] | None) -> None:
         """Takes over the numbers of a sample that was made elsewhere, see sampling.py; None before the first step."""
         numbers = self.numbers
@@ -87,9 +101,7 @@ class SampleBuffers:
         Args:
             w: the workspace.
         """
-        step, numbers = self.step, self.numbers
-        sample = sample_of_step(step, w, step.results[numbers.counts[WHICH]], numbers.F_applied)
-        return sample, (numbers.F_applied if sample is None else step.F_Bo_W).copy()
+        return contacts_and_forces(self.step, w, self.step.results[self.numbers.counts[WHICH]], self.numbers.F_applied)
 
 
 class SampleBox(AbstractValue):
@@ -190,7 +202,7 @@ class NativeDynamics:
         """Counts a computation of the dynamics in Python."""
         if w.is_float:
             if self.num_calls == 0:
-                later_code.want(_STEP if self._is_discrete() else _DERIVATIVES)
+                later_code.want(self._code_for(w))
             later_code.note_call(_WEIGHT_OF_CONTACT if self._may_touch() else 1)
         self.num_calls += 1
 
@@ -203,6 +215,10 @@ class NativeDynamics:
         settle = None if box is None else box.get_value
         record = self._record(context, buffers)
         return NativeCode(code.load(), (FAILURE, *integers_of(record)), settle, self._check_of(context, buffers.step))
+
+    def is_moved_by_steps(self, context: Context) -> bool:
+        """Whether an integrator moves a continuous plant by steps."""
+        return self._workspace(context).motion is not None
 
     def has_derivatives(self, context: Context) -> bool:
         """Whether derivatives of a continuous plant are an operation in a Context, or may become one at once."""
@@ -217,7 +233,7 @@ class NativeDynamics:
         w = self._workspace(context)
         if not (w.is_float and self._is_possible(context)):
             return None
-        code = _STEP if self._is_discrete() else _DERIVATIVES
+        code = self._code_for(w)
         if not code.is_worth_while():
             return None
         if self._constrains_at_once() and not self._can_constrain():
@@ -232,7 +248,14 @@ class NativeDynamics:
             buffers.step.prepare(controllers)
         if box is not None:
             self._follow(box, context, buffers)
+        if w.motion is not None:
+            w.motion.native_buffers(controllers)
         return code if buffers.step.is_own_geometry() else None
+
+    def _code_for(self, w: Workspace) -> LaterCode:
+        if self._is_discrete():
+            return _STEP
+        return _DERIVATIVES if w.motion is None else _MOTION
 
     def _controllers(self, context: Context, w: Workspace) -> Controllers:
         inputs = self._dynamics.inputs
@@ -257,16 +280,22 @@ class NativeDynamics:
     def _check_of(self, context: Context, step: StepBuffers) -> Callable[[], bool]:
         """What tells whether the operation is still right: one that is made later may have got other arrays."""
         w, number = self._workspace(context), step.num_preparations
-        can_constrain = self._can_constrain()
+        can_constrain, motion = self._can_constrain(), w.motion
+        native = None if motion is None else motion.native_buffers(self._controllers(context, w))
+        motion_number = 0 if native is None else native.num_preparations
 
         def is_current() -> bool:
             is_same = step.num_preparations == number and step.is_current(self._controllers(context, w))
             is_as_before = can_constrain or w.step_buffers is None or not self._can_constrain()
+            if native is not None:
+                is_same = is_same and native.num_preparations == motion_number
+                is_same = is_same and motion.is_native_current(self._controllers(context, w))
+            is_same = is_same and w.motion is motion
             return is_same and not step.lacks_capacity() and is_as_before
 
         has_controllers = self._dynamics.inputs.actuators_in(context).controlled
-        may_change = self._is_discrete() or has_controllers or self._constrains_at_once()
-        return is_current if may_change else lambda: True
+        may_change = self._is_discrete() or has_controllers or self._constrains_at_once() or motion is not None
+        return is_current if may_change else lambda: w.motion is None
 
     def _constrains_at_once(self) -> bool:
         """Whether there are constraints from the beginning, as far as one can see: not only joint limits."""
@@ -291,7 +320,7 @@ class NativeDynamics:
 
     def _follow(self, box: SampleBox, context: Context, buffers: SampleBuffers) -> None:
         """Lets box and buffers have the same sample from now on."""
-        box.follow(buffers, lambda buffers: tuple(self._sampling.sample_in(context, buffers)))
+        box.follow(buffers, lambda buffers: self._sampling.sample_in(context, buffers).stored())
 
     def sample_buffers_in(self, context: Context) -> SampleBuffers | None:
         """Where the numbers of the sample in a Context stand from now on; None if outputs show none, or no floats."""
@@ -344,7 +373,9 @@ class NativeDynamics:
 
     # ------------------------------------------------------------------ what the operation is told
 
-    def _record(self, context: Context, buffers: SampleBuffers) -> StepRecord | DerivativesRecord:
+    def _record(
+        self, context: Context, buffers: SampleBuffers
+    ) -> StepRecord | DerivativesRecord | MotionRecord:
         """All that the operation works on: arrays of the buffers, and places in the Context."""
         tree, step, is_discrete = self._dynamics.model.tree, buffers.step, self._is_discrete()
         num_q, num_v = tree.num_positions(), tree.num_velocities()
@@ -354,20 +385,29 @@ class NativeDynamics:
         given, forces = (self._model(step), State(*x)), (self._inputs(context), step.work)
         results = tuple(out._replace(x_next=result) for out in step.results)
         if not is_discrete:
-            return DerivativesRecord(*given, *forces, results[0])
+            derivatives, w = DerivativesRecord(*given, *forces, results[0]), self._workspace(context)
+            return derivatives if w.motion is None else self._motion_record(context, w, derivatives)
         return StepRecord(*given, self._dynamics.model.time_step, *forces, results, buffers.numbers)
 
-    def _model(self, step: StepBuffers) -> Model:
-        views, model = self._dynamics.views, self._compiled_model(step)
+    def _motion_record(self, context: Context, w: Workspace, derivatives: DerivativesRecord) -> MotionRecord:
+        motion: Motion = w.motion
+        step = motion.native_buffers(self._controllers(context, w))
+        results = (step.results[0]._replace(x_next=derivatives.results.x_next),)
+        state, inputs = derivatives.state, derivatives.inputs
+        steps = StepRecord(self._model(step, True), state, 0.0, inputs, step.work, results, motion.numbers)
+        return MotionRecord(motion.lengths, motion.counts, derivatives, steps)
+
+    def _model(self, step: StepBuffers, is_complete: bool = False) -> Model:
+        views, model = self._dynamics.views, self._compiled_model(step, is_complete)
         return model._replace(
             parameters=Placed(ParameterOf(views.parameter_group), model.parameters.shape),
             gravity=Placed(ParameterOf(views.gravity_group), (3,)),
             constants=Placed(ParameterOf(views.constant_group), model.constants.shape),
         )
 
-    def _compiled_model(self, step: StepBuffers) -> Model:
-        """The model with the addresses of all kernels that are needed."""
-        is_complete = self._can_constrain()
+    def _compiled_model(self, step: StepBuffers, is_complete: bool = False) -> Model:
+        """The model with the addresses of all kernels that are needed, if `is_complete` also those of constraints."""
+        is_complete = is_complete or self._can_constrain()
         return step.model._replace(
             code=code_of_addresses(step.kernels(), step.model, is_complete),
             contact=step.model.contact._replace(is_complete=int(is_complete)),

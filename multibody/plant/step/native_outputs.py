@@ -106,6 +106,8 @@ class _NativeOutput:
         A class that is derived from it may compute others.
         """
         entry, dynamics = derivatives_entry(self._plant), self._native
+        if dynamics.is_moved_by_steps(context):
+            return None  # whose results output ports show
         if entry is None or entry.native is not dynamics or not dynamics.has_derivatives(context):
             return None
         return context.slots[entry.cache_index()]

@@ -16,6 +16,7 @@ from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.state_views import StateViews
 from merganser.multibody.plant.step.contact_arrays import ContactSample
 from merganser.multibody.plant.step.dynamics import PlantDynamics
+from merganser.multibody.plant.step.motion import Motion
 from merganser.multibody.plant.step.native_code import SampleBox, SampleBuffers
 from merganser.multibody.plant.step.plain_sample import float_sample
 
@@ -29,12 +30,13 @@ class DynamicsSample(NamedTuple):
 
     Attributes:
         x: the state it started from, shape [num_q + num_v].
-        result: the next state of a discrete plant, or the time derivatives of a continuous one, shape as x.
+        result: the next state after a step, or the time derivatives; shape as x.
         net_actuation: what the actuators exerted, shape [num_inputs].
         F_applied: spatial forces on the bodies but gravity and those of inboard joints, shape [num_mobods, 6].
         parameters: the numbers of the parameter records.
         gravity: acceleration of gravity [m/s^2], shape [3].
         contacts: what touched, see contact_arrays.py; None if nothing did.
+        time_step: length of the step [s]; 0 if there are derivatives.
     """
 
     x: Array
@@ -43,7 +45,18 @@ class DynamicsSample(NamedTuple):
     F_applied: Array
     parameters: Array
     gravity: Array
-    contacts: ContactSample | None = None
+    contacts: ContactSample | None
+    time_step: float
+
+    def stored(self) -> tuple[Any, ...]:
+        """What is kept in the state of a discrete plant, whose time step is known."""
+        return tuple(self[:-1])
+
+    @staticmethod
+    def restored(record: tuple[Any, ...], time_step: float) -> DynamicsSample:
+        """What was kept, of a plant of this time step [s]."""
+        x, result, net_actuation, F_applied, parameters, gravity, contacts = record
+        return DynamicsSample(x, result, net_actuation, F_applied, parameters, gravity, contacts, time_step)
 
 
 class BodyDynamics(NamedTuple):
@@ -146,7 +159,7 @@ class Sampling:
     def _calc_sampled_step(self, context: Context, state: Any) -> None:
         """Computes the state one time step later, and stores what the dynamics were."""
         sample = self.take_sample(context, state.get_mutable_discrete_state(0).get_mutable_value())
-        state.get_mutable_abstract_state(self.state_index).set_value(tuple(sample))
+        state.get_mutable_abstract_state(self.state_index).set_value(sample.stored())
 
     def take_sample(self, context: Context, result: Array) -> DynamicsSample:
         """Does what advance() does, and puts it on record; what follows from that is left to who asks for it."""
@@ -158,15 +171,20 @@ class Sampling:
         if contacts is not None and self._model.time_step > 0.0:
             F_applied = w.step_buffers.F_Bo_W.copy()
         x, x_next, u = w.x.copy(), result.copy(), w.step_buffers.actuation().copy()
-        return DynamicsSample(x, x_next, u, F_applied, parameters, gravity, contacts)
+        return DynamicsSample(x, x_next, u, F_applied, parameters, gravity, contacts, self._model.time_step)
 
-    def sample_in(self, context: Context, buffers: SampleBuffers) -> DynamicsSample:
-        """The sample that the operation of the native plan has left."""
+    def sample_in(self, context: Context, buffers: SampleBuffers | Motion) -> DynamicsSample:
+        """The sample of a step that the native plan has made, or an integrator."""
         numbers = buffers.numbers
         parameters, gravity = _value_of(self._constant_parameters_entry, context)
         contacts, F_applied = buffers.take_contacts(self._views.workspace(context))
         x, result, u = numbers.x.copy(), numbers.x_next.copy(), numbers.u.copy()
-        return DynamicsSample(x, result, u, F_applied, parameters, gravity, contacts)
+        return DynamicsSample(x, result, u, F_applied, parameters, gravity, contacts, buffers.time_step())
+
+    def _sample_of_motion(self, context: Context) -> DynamicsSample | None:
+        """The step with which an integrator has brought a continuous plant to where it is; None if none has."""
+        motion: Motion | None = self._views.workspace(context).motion
+        return None if motion is None or not motion.is_at_end() else self.sample_in(context, motion)
 
     # ------------------------------------------------------------------ cache entries of the output ports
 
@@ -207,7 +225,11 @@ class Sampling:
             record = context.get_abstract_state(self.state_index).get_value()
             if self._views.workspace(context).is_float:  # but the sample may be one of a Context of other scalars
                 record = float_sample(record)
-            output.set_value(None if record is None else DynamicsSample(*record))
+            output.set_value(None if record is None else DynamicsSample.restored(record, self._model.time_step))
+            return
+        sample = self._sample_of_motion(context)
+        if sample is not None:
+            output.set_value(sample)
         else:
             output.set_value(self.take_sample(context, np.empty_like(self._views.workspace(context).x)))
 
@@ -224,7 +246,7 @@ class Sampling:
     def _vdot_of(self, sample: DynamicsSample) -> Array:
         num_q = self._tree.num_positions()
         v_next_or_vdot = sample.result[num_q:]
-        h = self._model.time_step
+        h = sample.time_step
         return (v_next_or_vdot - sample.x[num_q:]) / h if h > 0.0 else v_next_or_vdot
 
     def eval_net_actuation(self, context: Context) -> Array:
@@ -240,7 +262,8 @@ class Sampling:
     def _calc_contacts(self, context: Context, output: Any) -> None:
         """In continuous time contacts follow from positions and velocities, in a discrete step from all forces."""
         if self._model.time_step == 0.0:
-            output.set_value(self.dynamics.find_contacts_now(context))
+            sample = self._sample_of_motion(context)
+            output.set_value(self.dynamics.find_contacts_now(context) if sample is None else sample.contacts)
         else:
             sample = self.eval_sample(context)
             output.set_value(None if sample is None else sample.contacts)
@@ -287,8 +310,8 @@ class Sampling:
         w.call(kernels.kinematics, w.topology, parameters, x[:num_q], x[num_q:], position, velocity)
         w.call(kernels.inverse_dynamics, w.topology, *forces(F_applied))
         A_WB_W = scratch["A_WB_W"].copy()
-        if self._model.is_discrete:  # forces of velocity products are those of the step
-            given = w.topology, parameters, self._model.time_step, x[:num_q], x[num_q:], vdot
+        if sample.time_step > 0.0:  # forces of velocity products are those of the step
+            given = w.topology, parameters, sample.time_step, x[:num_q], x[num_q:], vdot
             work = scratch, np.zeros_like(w.zeros_v)
             F_applied = F_applied.copy()
             w.call(kernels.kinematics_of_step, *given, *work, position, velocity, F_applied)

@@ -82,9 +82,11 @@ class StepBuffers:
         w: its workspace.
         is_native: whether the operation of the native plan works with it. That has two sets of the arrays that samples
             are made of, which take turns, and records of kinematics of its own.
+        time_step: of the steps that are taken [s]; 0 for derivatives in continuous time. By default that of the plant.
 
     Attributes:
-        time_step: h [s]; 0 in continuous time.
+        time_step: h [s], which may change from step to step; 0 in continuous time.
+        takes_steps: whether the dynamics are steps, and not derivatives.
         model, state, work: records, see ../../contact/step_records.py.
         results: the last argument of steps, one for each set.
         materials, bodies, layout, penetration_allowance: of the geometries, see contact_geometry.py.
@@ -101,7 +103,17 @@ class StepBuffers:
         compiled: what calls compiled code for the dynamics, see native_code.py; None at first.
     """
 
-    def __init__(self, dynamics: PlantDynamics, context: Context, w: Workspace, is_native: bool = False) -> None:
+    def __init__(
+        self,
+        dynamics: PlantDynamics,
+        context: Context,
+        w: Workspace,
+        is_native: bool = False,
+        time_step: float | None = None,
+    ) -> None:
+        self.time_step = dynamics.model.time_step if time_step is None else time_step
+        self.takes_steps = self.time_step > 0.0
+        self._has_multipliers = dynamics.has_multipliers and not self.takes_steps
         self._dynamics, self._context, self._w, self._is_native = dynamics, context, w, is_native
         self._geometry, self._settings_of = dynamics.contact_geometry, dynamics.settings
         arrays = dynamics.model.contact
@@ -130,7 +142,6 @@ class StepBuffers:
         self._threshold = 0.0
         self._drives: Any = None
         self.multipliers = ConstraintArrays(w, self._constraint_rows.rows[:0])
-        self.time_step = dynamics.model.time_step
         self._num_codes = -1
         num_v, num_trees = len(w.v), len(arrays.trees)
         self._matrix, self._is_locked = np.zeros(arrays.matrix_size), np.zeros(num_v, np.int64)
@@ -142,6 +153,7 @@ class StepBuffers:
         self._boxes, self._grid = np.zeros((0, 6)), np.zeros(0, np.int64)
         self._proximity_work, self._clipping = np.zeros(1, work_dtype), make_buffers()
         self._fallback: Any = None  # settings in place of those of the plant
+        self._looks_ahead = False
         own = [np.zeros_like(a) for a in (w.velocity, w.scratch)] if is_native else [w.velocity, w.scratch]
         self._velocity, self._scratch = own
         self._F_contact, self._F_total = np.zeros_like(w.zeros_F), np.zeros_like(w.zeros_F)
@@ -163,7 +175,7 @@ class StepBuffers:
         if controllers is not self._controllers or len(self._w.codes) != self._num_codes:
             return False
         choices = self._settings_of.choices
-        if self._dynamics.has_multipliers and self._constraint_rows.read(self._context) is not self.multipliers.rows:
+        if self._has_multipliers and self._constraint_rows.read(self._context) is not self.multipliers.rows:
             return False
         if self.model.stiction_velocity != choices.stiction_tolerance:
             return False
@@ -180,8 +192,11 @@ class StepBuffers:
     def _may_constrain(self) -> bool:
         """Whether there may be constraints in steps, or anything may touch."""
         dynamics = self._dynamics
-        is_needed = dynamics.model.is_discrete or dynamics.may_touch
-        return dynamics.can_constrain and self._w.is_float and is_needed
+        if self.takes_steps:
+            may = dynamics.can_constrain or len(dynamics.model.contact.frictions) > 0
+        else:
+            may = dynamics.may_touch
+        return may and self._w.is_float
 
     def _look_at_geometry(self) -> tuple[Any, bool]:
         """What answers proximity queries, and whether all geometries move with bodies of the plant alone."""
@@ -200,8 +215,8 @@ class StepBuffers:
         self.num_preparations += 1
         self._controllers = None  # an error or an interrupt on the way leaves nothing that looks current
         if self._drives is None or self._drives.controllers is not controllers:
-            self._drives = Drives(controllers, self._w.dtype, self._dynamics.model.time_step)
-        if self._dynamics.has_multipliers:
+            self._drives = Drives(controllers, self._w.dtype)
+        if self._has_multipliers:
             self.multipliers = ConstraintArrays(self._w, self._constraint_rows.read(self._context))
         if self._may_constrain():
             self._settings = self._settings_of.of_solver()
@@ -350,7 +365,7 @@ class StepBuffers:
             faces=np.zeros((num_faces, FACE_NUMBERS)),
             owners=np.zeros((num_faces, 4), np.int64),
             contact_pairs=np.zeros(num_pairs, contact_pair_dtype),
-            contact_forces=np.zeros((0 if self._dynamics.model.is_discrete else num_pairs, NUM_FORCE_VALUES)),
+            contact_forces=np.zeros((0 if self.takes_steps else num_pairs, NUM_FORCE_VALUES)),
             problem=problem,
             v_next=np.zeros(len(w.v)),
             impulses=np.zeros(num_rows),
@@ -361,7 +376,7 @@ class StepBuffers:
 
     def _make_model(self, controllers: Controllers) -> Model:
         plant, w, arrays, inputs = self._dynamics.model, self._w, self._dynamics.model.contact, self._dynamics.inputs
-        is_continuous, no_numbers = not plant.is_discrete, np.zeros(0)
+        is_continuous, no_numbers = not self.takes_steps, np.zeros(0)
         springs = arrays.limit_springs() if is_continuous and len(arrays.limits) else (no_numbers, no_numbers)
         has_limits = w.scalar.__name__ != "Expression"
         return Model(
@@ -383,7 +398,7 @@ class StepBuffers:
             frictions=arrays.frictions,
             stiction_velocity=self._settings_of.choices.stiction_tolerance,
             can_constrain=int(self._may_constrain()),
-            has_multipliers=int(self._dynamics.has_multipliers),
+            has_multipliers=int(self._has_multipliers),
             contact=self._make_contact(controllers),
         )  # fmt: skip
 
@@ -407,6 +422,7 @@ class StepBuffers:
             settings=self._settings_in_use(),
             near_rigid_threshold=float(choices.near_rigid_threshold),
             constraint_rows=self._constraint_rows.rows,
+            looks_ahead=int(self._looks_ahead),
             drives=drives,
             matrix=self._matrix,
             is_locked=self._is_locked,
@@ -421,7 +437,7 @@ class StepBuffers:
         if self.hydroelastic is None and model is not ContactModel.kHydroelastic:
             contact = POINTS_ALONE
         points = TRIANGLES if is_triangle else POLYGONS
-        if self._dynamics.model.is_discrete:
+        if self.takes_steps:
             points = SPRINGS_OF_TRIANGLES if is_triangle else SPRINGS_OF_POLYGONS
         return contact, self.margin, points, hydroelastic.bodies, hydroelastic.meshes, self._clipping
 
@@ -435,15 +451,20 @@ class StepBuffers:
     def _settings_in_use(self) -> Any:
         return self._settings_of.of_solver() if self._fallback is None else self._fallback
 
-    def solve_by(self, settings: Any) -> None:
-        """Has the next steps solve contact problems with other settings than those of the plant; None ends that."""
-        self._fallback, self._controllers = settings, None
+    def solve_by(self, settings: Any, looks_ahead: bool = False) -> None:
+        """Has the next steps solve contact problems with other settings than those of the plant; None ends that.
+
+        Args:
+            settings: record of settings_dtype.
+            looks_ahead: whether steps see what the fastest body may meet within them.
+        """
+        self._fallback, self._looks_ahead, self._controllers = settings, looks_ahead, None
 
     # ------------------------------------------------------------------ kernels
 
     def kernels(self) -> StepCode:
         """The kernels of steps."""
-        return kernels_of_steps(not self._dynamics.model.is_discrete, self._settings_in_use())
+        return kernels_of_steps(not self.takes_steps, self._settings_in_use())
 
     def _code(self) -> StepCode:
         w, kinematics, context = self._w, self._dynamics.kinematics, self._context

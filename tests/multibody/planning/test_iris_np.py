@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from merganser.framework.optimization import MathematicalProgram, SolverOptions
-from merganser.geometry.optimization import Hyperellipsoid, HPolyhedron, IrisOptions, VPolytope
+from merganser.geometry.optimization import HPolyhedron, Hyperellipsoid, IrisOptions, VPolytope
 from merganser.multibody.planning import IrisNp, RobotDiagramBuilder
 from merganser.multibody.plant import MultibodyPlant
 from tests.support.disk_among_obstacles import OBSTACLES, clearance, disk_robot

@@ -1,0 +1,6 @@
+"""Error-controlled contact: choose an accuracy, not a time step. Names of pydrake.multibody.cenic."""
+
+from merganser.multibody.cenic.cenic_integrator import CenicIntegrator, CenicIntegrator_
+from merganser.multibody.cenic.solver_parameters import IcfSolverParameters
+
+__all__ = ["CenicIntegrator", "CenicIntegrator_", "IcfSolverParameters"]

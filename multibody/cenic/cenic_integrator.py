@@ -1,0 +1,187 @@
+"""CenicIntegrator: continuous plants with contact, advanced by discrete steps whose size follows from an accuracy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.analysis.integrators import IntegratorBase
+from merganser.analysis.integrators.step_fields import MOST_ARRAYS
+from merganser.framework import Context, System
+from merganser.framework.core.inside import scalar_of
+from merganser.framework.core.templates import ValueTemplate
+from merganser.multibody.cenic import attempt as a
+from merganser.multibody.cenic.moved_plants import MovedPlant, moved_plants
+from merganser.multibody.cenic.solver_parameters import IcfSolverParameters
+from merganser.multibody.cenic.step_report import describe_step_sizes
+
+__all__ = ["CenicIntegrator", "CenicIntegrator_"]
+
+Array = NDArray[Any]
+
+_SOLVED = 1e-3  # of the accuracy: tolerance of the solver
+_LOOSEST = 1e-6  # tolerance, that of discrete plants
+_RELAXATION = 1e-3  # of the errors of rigid constraints, with error control [s]
+
+
+class CenicIntegrator(IntegratorBase):
+    """Advances continuous plants with contact by convex steps, whose sizes follow from the accuracy.
+
+    With S_h(t, x) the step of length h that a discrete plant takes with the Lagged approximation, each step is
+
+        x^  = S_h(t, x)                                                            (1)
+        x_1 = S_h/2(t, x),   x_2 = S_h/2(t + h/2, x_1)                             (2)
+        e   = max(|q_2 - q^|, h |v_2 - v^|, |z_2 - z^|)                            (3)
+        x+  = 2 x_2 - x^                                                           (4)
+
+    and is accepted where e is no more than the accuracy. (4) is of order 2 where the motion is smooth (Richardson's
+    extrapolation). In (3) a velocity counts by the way that it makes in the step: so impacts, where velocities jump,
+    ask for no steps without end; numbers of quaternions count twice, as angles. z is all continuous state but that of
+    the plants, which Euler steps advance. In fixed-step mode a step is (1) alone.
+
+    Steps are convex problems, which always have a solution. Joint damping, PD controllers of actuators, limits,
+    constraints and contact act in them as they are at the end, what comes through input ports as it is at the start.
+
+    After a step, output ports that follow from forces show the last part of (2): contact results, reaction forces and
+    accelerations belong together, as those of a discrete plant do. `DescribeStepSizes` tells what made steps short.
+
+    Args:
+        system: the system to integrate, a plant or a diagram with continuous plants, at any depth.
+        context: where its values are; if it is not given here, call `reset_context` before integrating.
+
+    Raises:
+        ValueError: there is no continuous plant in the system.
+        TypeError: it is not a system of floats.
+
+    Sources: V. Kurtz, A. Castro, CENIC: Convex Error-controlled Numerical Integration for Contact (2025), sections V
+    and VI, for (1) to (3) but for the norm; A. Castro, X. Han, J. Masterjohn, Irrotational Contact Fields (2023), for
+    S; E. Hairer, S. Norsett, G. Wanner, Solving Ordinary Differential Equations I (1993), II.4, for (4).
+    """
+
+    attempt = a.try_contact_step
+
+    def __init__(self, system: System, context: Context | None = None) -> None:
+        self._parameters = IcfSolverParameters()
+        self._moved: list[MovedPlant] = []
+        self._tolerances: tuple[Any, ...] = ()
+        if isinstance(system, System) and scalar_of(system) is not float:
+            raise TypeError(
+                f"CenicIntegrator: system '{system.GetSystemPathname()}' is one of {scalar_of(system).__name__}; only "
+                "systems of floats can be moved by steps of contact."
+            )
+        super().__init__(system, context)
+
+    def supports_error_estimation(self) -> bool:
+        return True
+
+    def get_error_estimate_order(self) -> int:
+        return 2
+
+    def reset_context(self, context: Context) -> None:
+        self.get_system().ValidateContext(context)
+        moved = moved_plants(self.get_system(), context)
+        super().reset_context(context)
+        self._moved, self._tolerances = moved, ()
+        if a.LENGTHS + len(moved) > MOST_ARRAYS:
+            self.most_compiled = 0.0  # type: ignore[misc]  # compiled attempts know no more arrays
+
+    def Initialize(self) -> None:
+        super().Initialize()
+        self._set_tolerances()
+
+    def begin_advance(self) -> None:
+        super().begin_advance()
+        self._set_tolerances()
+
+    # ------------------------------------------------------------------ the solver
+
+    def get_solver_parameters(self) -> IcfSolverParameters:
+        """The numbers of the convex solver."""
+        return self._parameters
+
+    def SetSolverParameters(self, parameters: IcfSolverParameters) -> None:
+        """Sets the numbers of the convex solver.
+
+        Raises:
+            TypeError: they are no IcfSolverParameters.
+            ValueError: one of them is out of range.
+        """
+        if not isinstance(parameters, IcfSolverParameters):
+            raise TypeError(f"SetSolverParameters() takes IcfSolverParameters, got {type(parameters).__name__}.")
+        parameters.check()
+        self._parameters = parameters
+
+    def _set_tolerances(self) -> None:
+        """Ties the tolerance of the solver to the accuracy; fixed steps are solved as those of discrete plants.
+
+        What is left of a step of that length by an event, however short, has relaxation times as the others.
+        """
+        parameters, tolerance, relaxation = self._parameters, _LOOSEST, 2.0 * self.get_maximum_step_size()
+        has_control = not self.get_fixed_step_mode()
+        if has_control:
+            tolerance = max(min(_SOLVED * self.get_accuracy_in_use(), _LOOSEST), parameters.min_tolerance)
+            relaxation = _RELAXATION
+        tolerances = tolerance, parameters.max_iterations, relaxation, has_control
+        if tolerances != self._tolerances:
+            for plant in self._moved:
+                plant.solve_to(*tolerances)
+            self._tolerances = tolerances
+
+    # ------------------------------------------------------------------ steps
+
+    def _make_arrays(self, n: int, dtype: Any) -> list[Array]:
+        counts, blames, shortest = np.array([len(self._moved)], np.int64), np.zeros(n, np.int64), np.zeros(4)
+        weights, rate_weights = np.ones(n), np.zeros(n)
+        start, whole, middle, end = (np.zeros(n) for _ in range(4))
+        for q in self.get_context().layout.root.unit_quaternions:
+            weights[q : q + 4] = 2.0
+        for plant in self._moved:
+            weights[plant.velocities], rate_weights[plant.velocities] = 0.0, 1.0
+            plant.motion.end = end[plant.state]
+        self._blames, self._shortest = blames, shortest
+        lengths = [plant.motion.lengths for plant in self._moved]
+        return [counts, weights, rate_weights, start, whole, middle, end, blames, shortest, *lengths]
+
+    def _attempt_step(self) -> int:
+        """Tries a step in Python."""
+        try:
+            return super()._attempt_step()
+        finally:  # an exception or an interrupt may have ended it
+            for plant in self._moved:
+                plant.motion.lengths[0] = 0.0
+
+    # ------------------------------------------------------------------ reports
+
+    def ResetStatistics(self) -> None:
+        super().ResetStatistics()
+        for plant in self._moved:
+            plant.motion.counts[:] = 0
+        if self.is_initialized():
+            self._blames[:], self._shortest[:] = 0, 0.0
+
+    def _summary(self) -> list[tuple[str, float]]:
+        counts = sum((plant.motion.counts for plant in self._moved), np.zeros(2, np.int64)).tolist()
+        return [
+            ("cenic_total_solver_iterations", counts[0]),
+            ("cenic_total_hessian_factorizations", counts[0]),
+            ("cenic_total_ls_iterations", counts[1]),
+        ]
+
+    def DescribeStepSizes(self) -> str:
+        """What made steps short, in words: how many were refused for which coordinates, and the shortest of these.
+
+        Raises:
+            RuntimeError: before Initialize().
+        """
+        if not self.is_initialized():
+            raise RuntimeError("CenicIntegrator.DescribeStepSizes() is called before Initialize().")
+        return describe_step_sizes(self._moved, self._blames, self._shortest, self.get_num_steps_taken())
+
+
+def _scalar_of(integrator: CenicIntegrator) -> type[Any]:
+    return scalar_of(integrator.get_system())
+
+
+CenicIntegrator_ = ValueTemplate(CenicIntegrator, _scalar_of, lambda integrator, T: integrator, lambda: (float,))

@@ -1,0 +1,83 @@
+"""The plants that an integrator moves by steps of contact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from merganser.framework import Context, Diagram, System
+from merganser.multibody.contact import make_settings
+from merganser.multibody.plant import MultibodyPlant
+
+__all__ = ["MovedPlant", "moved_plants"]
+
+
+class MovedPlant:
+    """A continuous plant in the Context of the whole.
+
+    Args:
+        plant: the plant.
+        context: of it.
+        first: where the continuous state of the whole begins among all values.
+
+    Attributes:
+        plant: as given.
+        motion: its steps, see ../plant/step/motion.py.
+        state, velocities: where its state and its velocities stand in the continuous state of the whole.
+    """
+
+    def __init__(self, plant: MultibodyPlant, context: Context, first: int) -> None:
+        self.plant, self.motion = plant, plant._dynamics.motion_in(context)
+        start, end = (place - first for place in context.layout.xc_range)
+        self.state = slice(start, end)
+        rates = start + plant.num_positions()
+        self.velocities = slice(rates, rates + plant.num_velocities())
+
+    def solve_to(self, tolerance: float, max_iterations: int, relaxation: float, looks_ahead: bool) -> None:
+        """Has contact problems solved to this tolerance of the momentum, relative.
+
+        Args:
+            tolerance: as given.
+            max_iterations: of Newton's method.
+            relaxation: time in which errors of rigid constraints decay at the fastest [s].
+            looks_ahead: whether steps see what the fastest body may meet within them.
+        """
+        v_s = self.plant._settings.choices.stiction_tolerance
+        settings = make_settings(
+            stiction_tolerance=v_s, relative_tolerance=tolerance, max_iterations=max_iterations,
+            shortest_relaxation=relaxation,
+        )  # fmt: skip
+        self.motion.solve_by(settings, looks_ahead)
+
+    def name_of(self, place: int) -> str:
+        """What the number at this place of its state is, in words."""
+        num_q, plant = self.plant.num_positions(), self.plant
+        k = place - self.state.start
+        what = "position" if k < num_q else "velocity"
+        names = plant.GetPositionNames() if k < num_q else plant.GetVelocityNames()
+        return f"{what} {names[k if k < num_q else k - num_q]} of plant '{plant.GetSystemPathname()}'"
+
+
+def moved_plants(system: System, context: Context) -> list[MovedPlant]:
+    """The continuous plants of a system.
+
+    Raises:
+        ValueError: there is none.
+    """
+    first, _ = context.layout.xc_range
+    leaves = [leaf for leaf in _leaves(system) if isinstance(leaf, MultibodyPlant)]
+    plants = [MovedPlant(leaf, leaf.GetMyContextFromRoot(context), first) for leaf in leaves if not leaf.is_discrete()]
+    if not plants:
+        discrete = f" Plant '{leaves[0].GetSystemPathname()}' is discrete." if leaves else ""
+        raise ValueError(
+            f"CenicIntegrator: system '{system.GetSystemPathname()}' has no continuous MultibodyPlant to move."
+            f"{discrete} Give a plant the time step 0, or take another integrator."
+        )
+    return plants
+
+
+def _leaves(system: System) -> Iterator[System]:
+    if isinstance(system, Diagram):
+        for part in system.GetSystems():
+            yield from _leaves(part)
+    else:
+        yield system

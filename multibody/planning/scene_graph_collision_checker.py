@@ -1,0 +1,220 @@
+"""SceneGraphCollisionChecker: what a SceneGraph says of collisions; UnimplementedCollisionChecker."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.geometry import (
+    CollisionFilterDeclaration,
+    GeometryId,
+    GeometryInstance,
+    GeometrySet,
+    ProximityProperties,
+    Role,
+)
+from merganser.multibody.planning.body_shape_description import BodyShapeDescription
+from merganser.multibody.planning.collision_checker import CollisionChecker
+from merganser.multibody.planning.collision_checker_params import CollisionCheckerContext, CollisionCheckerParams
+from merganser.multibody.planning.collision_results import RobotClearance, RobotCollisionType
+from merganser.multibody.tree import BodyIndex, JacobianWrtVariable, RigidBody
+
+__all__ = ["SceneGraphCollisionChecker", "UnimplementedCollisionChecker"]
+
+Array = NDArray[Any]
+
+
+class SceneGraphCollisionChecker(CollisionChecker):
+    """A checker whose distances are those of the SceneGraph of its model.
+
+    Args:
+        params: what it is made of; or the same by keywords, of which `model` is one.
+
+    Raises:
+        ValueError: as CollisionChecker; a SceneGraph filters some geometries of two bodies, and others not.
+    """
+
+    def __init__(self, params: CollisionCheckerParams | None = None, **kwargs: Any) -> None:
+        self._added: dict[str, list[GeometryId]] = {}
+        super().__init__(CollisionCheckerParams(**kwargs) if params is None else params, is_parallel=True)
+        self._take_bodies()
+
+    # ------------------------------------------------------------------ bodies and geometries
+
+    def _take_bodies(self) -> None:
+        """Notes to which body each geometry belongs, by its row among the geometries that may collide."""
+        inspector, plant = self._contexts[0].GetQueryObject().inspector(), self.plant()
+        rows = self._queries(self._contexts[0]).layout.geometry_ids
+        bodies = [plant.GetBodyFromFrameId(inspector.GetFrameId(id)) for id in rows]
+        self._body_of_row: Array = np.array([-1 if body is None else int(body.index()) for body in bodies], np.int64)
+
+    @staticmethod
+    def _queries(context: CollisionCheckerContext) -> Any:
+        return context.GetQueryObject().proximity_queries()
+
+    def _geometries(self) -> list[list[GeometryId]]:
+        """The geometries of each body, added ones among them."""
+        plant, inspector = self.plant(), self._contexts[0].GetQueryObject().inspector()
+        frames = [plant.GetBodyFrameIdIfExists(BodyIndex(i)) for i in range(plant.num_bodies())]
+        return [[] if frame is None else inspector.GetGeometries(frame, Role.kProximity) for frame in frames]
+
+    def _filtered_by_model(self) -> Array:
+        inspector, geometries = self._contexts[0].GetQueryObject().inspector(), self._geometries()
+        n = len(geometries)
+        filtered = np.zeros((n, n), bool)
+        for a in range(n):
+            for b in range(a + 1, n):
+                found = {inspector.CollisionFiltered(g, h) for g in geometries[a] for h in geometries[b]}
+                if len(found) == 2 and not self._pairs.filtered[a, b]:
+                    raise ValueError(
+                        f"SceneGraphCollisionChecker: the SceneGraph filters some pairs of geometries of bodies "
+                        f"{self._pairs.name_of(a)} and {self._pairs.name_of(b)}, and others not. Filter all or none."
+                    )
+                filtered[a, b] = filtered[b, a] = found == {True}
+        return filtered
+
+    def _apply_filters(self) -> None:
+        declaration, sets = CollisionFilterDeclaration(), [GeometrySet(ids) for ids in self._geometries()]
+        for a, b in np.argwhere(np.triu(np.ones_like(self._pairs.filtered), 1)).tolist():
+            if self._pairs.filtered[a, b]:
+                declaration.ExcludeBetween(sets[a], sets[b])
+            else:
+                declaration.AllowBetween(sets[a], sets[b])
+        scene_graph = self.model().scene_graph()
+        for context in self._all_contexts():
+            scene_graph.collision_filter_manager(context.scene_graph_context()).Apply(declaration)
+
+    def _add_shape(self, group_name: str, description: BodyShapeDescription, body: RigidBody) -> bool:
+        plant, scene_graph = self.plant(), self.model().mutable_scene_graph()
+        frame_id, source_id = plant.GetBodyFrameIdOrThrow(body.index()), plant.get_source_id()
+        number = sum(map(len, self._added.values()))
+        name = f"added shape {number} of {body.scoped_name()}"
+        instance = GeometryInstance(description.pose_in_body(), description.shape(), name)
+        instance.set_proximity_properties(ProximityProperties())
+        for context in self._all_contexts():
+            scene_graph.RegisterGeometry(context.scene_graph_context(), source_id, frame_id, instance.__copy__())
+        self._added.setdefault(group_name, []).append(instance.id())
+        self._apply_filters()
+        self._take_bodies()
+        return True
+
+    def _remove_shapes(self, group_name: str) -> None:
+        scene_graph, source_id = self.model().mutable_scene_graph(), self.plant().get_source_id()
+        for context in self._all_contexts():
+            for geometry_id in self._added[group_name]:
+                scene_graph.RemoveGeometry(context.scene_graph_context(), source_id, geometry_id)
+        del self._added[group_name]
+        self._take_bodies()
+
+    def _after_clone(self) -> None:
+        self._added = {name: list(ids) for name, ids in self._added.items()}
+
+    # ------------------------------------------------------------------ queries
+
+    def _near(self, context: CollisionCheckerContext, distance: float) -> tuple[Array, Array, Array]:
+        """Results of pairs up to a distance apart, less their paddings, and their bodies A and B.
+
+        Those of pairs that count, but for the environment with itself, which the filters of the Context leave in.
+        """
+        query = context.GetQueryObject()
+        queries = query.proximity_queries()
+        X_WG, most = queries.layout.world_poses(query.world_poses()), distance + self._pairs.largest_padding()
+        engine = queries.engine
+        found = engine.signed_distances(X_WG, engine.find_candidates(X_WG, max(most, 0.0)), most)
+        A, B = self._body_of_row[found["row_a"]], self._body_of_row[found["row_b"]]
+        counts = (A >= 0) & (B >= 0) & (self._pairs.filtered[A, B] == 0)
+        counts &= found["distance"] - self._pairs.padding[A, B] <= distance
+        return found[counts], A[counts], B[counts]
+
+    def _is_free(self, context: CollisionCheckerContext) -> bool:
+        return len(self._near(context, 0.0)[0]) == 0
+
+    def _clearance(self, context: CollisionCheckerContext, influence_distance: float) -> RobotClearance:
+        plant, pairs, plant_context = self.plant(), self._pairs, context.plant_context()
+        found, A, B = self._near(context, influence_distance)
+        is_of_robot = np.isin(np.arange(plant.num_positions()), self._robot_positions())
+        clearance = RobotClearance(plant.num_positions())
+        for result, a, b in zip(found.copy(), A.tolist(), B.tolist()):
+            J_A, J_B = (self._jacobian(plant_context, *end) for end in ((a, result["p_WCa"]), (b, result["p_WCb"])))
+            gradient = np.where(is_of_robot, result["nhat_BA_W"] @ (J_A - J_B), 0.0)
+            is_self = pairs.is_robot[a] and pairs.is_robot[b]
+            kind = RobotCollisionType.kSelfCollision if is_self else RobotCollisionType.kEnvironmentCollision
+            robot, other = (a, b) if pairs.is_robot[a] else (b, a)
+            distance = result["distance"] - pairs.padding[a, b]
+            clearance.Append(BodyIndex(robot), BodyIndex(other), kind, distance, gradient)
+        return clearance
+
+    def _robot_positions(self) -> list[int]:
+        plant = self.plant()
+        joints = [joint for index in self.robot_model_instances() for joint in plant.GetJointIndices(index)]
+        found: list[int] = []
+        for joint in map(plant.get_joint, joints):
+            found += range(joint.position_start(), joint.position_start() + joint.num_positions())
+        return found
+
+    def _jacobian(self, context: Any, body: int, p_W: Array) -> Array:
+        """By qdot, of the velocity of a point of a body in W, expressed in W; shape [3, nq]."""
+        plant, world = self.plant(), self.plant().world_frame()
+        frame = plant.get_body(BodyIndex(body)).body_frame()
+        p_B = plant.CalcPointsPositions(context, world, p_W, frame)
+        return plant.CalcJacobianTranslationalVelocity(context, JacobianWrtVariable.kQDot, frame, p_B, world, world)
+
+    def _classify(self, context: CollisionCheckerContext) -> list[RobotCollisionType]:
+        kinds, pairs = [RobotCollisionType.kNoCollision] * self.plant().num_bodies(), self._pairs
+        _, A, B = self._near(context, 0.0)
+        for a, b in zip(A.tolist(), B.tolist()):
+            for body, other in ((a, b), (b, a)):
+                if pairs.is_robot[body] and pairs.is_robot[other]:
+                    kinds[body] = kinds[body].MakeUpdated(in_self_collision=True)
+                elif pairs.is_robot[body]:
+                    kinds[body] = kinds[body].MakeUpdated(in_environment_collision=True)
+        return kinds
+
+    def _most_distances(self, context: CollisionCheckerContext) -> int:
+        rows = self._queries(context).engine.all_pairs()
+        A, B = self._body_of_row[rows[:, 0]], self._body_of_row[rows[:, 1]]
+        return int(((A >= 0) & (B >= 0) & (self._pairs.filtered[A, B] == 0)).sum())
+
+
+class UnimplementedCollisionChecker(CollisionChecker):
+    """A checker that cannot check: for tests, or to derive one from it that does so in part.
+
+    Args:
+        params: what it is made of; or the same by keywords, of which `model` is one.
+        supports_parallel_checking: what `SupportsParallelChecking()` says.
+    """
+
+    def __init__(
+        self,
+        params: CollisionCheckerParams | None = None,
+        supports_parallel_checking: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        given = CollisionCheckerParams(**kwargs) if params is None else params
+        super().__init__(given, is_parallel=supports_parallel_checking)
+
+    def _refuse(self) -> NoReturn:
+        raise RuntimeError(f"{type(self).__name__} cannot check anything; derive a class that does, or use another.")
+
+    def _is_free(self, context: CollisionCheckerContext) -> bool:
+        self._refuse()
+
+    def _clearance(self, context: CollisionCheckerContext, influence_distance: float) -> RobotClearance:
+        self._refuse()
+
+    def _classify(self, context: CollisionCheckerContext) -> list[RobotCollisionType]:
+        self._refuse()
+
+    def _most_distances(self, context: CollisionCheckerContext) -> int:
+        self._refuse()
+
+    def _add_shape(self, group_name: str, description: BodyShapeDescription, body: RigidBody) -> bool:
+        self._refuse()
+
+    def _remove_shapes(self, group_name: str) -> None:
+        self._refuse()
+
+    def _apply_filters(self) -> None:
+        pass

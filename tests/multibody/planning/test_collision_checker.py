@@ -1,0 +1,257 @@
+"""Collision checkers: configurations, edges, clearances, paddings, filters, added shapes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from planar_arm import LINK, RADIUS, make_arm, make_checker
+
+from merganser.framework.math import RigidTransform
+from merganser.geometry import Sphere
+from merganser.multibody.planning import (
+    BodyShapeDescription,
+    CollisionCheckerParams,
+    EdgeMeasure,
+    LinearDistanceAndInterpolationProvider,
+    MakeBodyShapeDescription,
+    RobotClearance,
+    RobotCollisionType,
+    SceneGraphCollisionChecker,
+    UnimplementedCollisionChecker,
+    VisibilityGraph,
+)
+from merganser.multibody.plant import MultibodyPlant
+from merganser.multibody.tree import BodyIndex, JointIndex
+
+BOX = (1.0, 0.0, 0.2)  # its face is at x = 0.9
+GAP = 0.9 - RADIUS  # of the tip, if the arm points to it
+
+
+def bent(x):
+    """The elbow down, the tip at (x, 0)."""
+    half = math.acos(x / (2 * LINK))
+    return np.array([half, -2.0 * half])
+
+
+def test_the_tip_is_free_until_it_touches():
+    checker = make_checker([BOX])
+    assert checker.CheckConfigCollisionFree(bent(GAP - 1e-6))
+    assert not checker.CheckConfigCollisionFree(bent(GAP + 1e-6))
+    assert checker.CheckConfigsCollisionFree([bent(GAP - 1e-6), bent(GAP + 1e-6)]) == [1, 0]
+    assert checker.CheckConfigsCollisionFree([]) == []
+
+
+def test_padding_counts_as_collision_and_may_be_negative():
+    checker = make_checker([BOX])
+    box, tip = checker.plant().GetBodyByName("box0"), checker.plant().GetBodyByName("link2")
+    checker.SetPaddingBetween(box, tip, 0.1)
+    assert not checker.CheckConfigCollisionFree(bent(GAP - 0.099))
+    assert checker.CheckConfigCollisionFree(bent(GAP - 0.101))
+    checker.SetPaddingAllRobotEnvironmentPairs(-0.02)
+    assert checker.GetPaddingBetween(box.index(), tip.index()) == -0.02 == checker.GetLargestPadding() - 0.02
+    assert checker.CheckConfigCollisionFree(bent(GAP + 0.019))
+    assert not checker.CheckConfigCollisionFree(bent(GAP + 0.021))
+    assert checker.MaybeGetUniformRobotEnvironmentPadding() == -0.02
+    assert checker.MaybeGetUniformRobotRobotPadding() == 0.0
+    checker.SetPaddingOneRobotBodyAllEnvironmentPairs(tip.index(), 0.3)
+    assert checker.MaybeGetUniformRobotEnvironmentPadding() is None
+    checker.SetPaddingMatrix(0.0 * checker.GetPaddingMatrix())
+    assert checker.GetLargestPadding() == 0.0
+
+
+@pytest.mark.parametrize("padding", [0.0, 0.07, -0.03])
+def test_clearances_and_their_derivatives_are_those_of_differences(padding):
+    checker = make_checker([BOX], env_collision_padding=padding)
+    q = np.array([0.9, -0.9])
+
+    def distance(q):
+        clearance = checker.CalcRobotClearance(q, 0.5)
+        at = [k for k, i in enumerate(clearance.robot_indices()) if checker.get_body(i).name() == "link2"]
+        return clearance.distances()[at[0]], clearance.jacobians()[at[0]], clearance.collision_types()[at[0]]
+
+    value, gradient, kind = distance(q)
+    tip = LINK * np.array([np.cos(q[0]) + np.cos(q.sum()), np.sin(q[0]) + np.sin(q.sum())])
+    beyond = np.maximum(np.abs(tip - [1.0, 0.0]) - 0.1, 0.0)
+    assert value == pytest.approx(np.linalg.norm(beyond) - RADIUS - padding, abs=1e-9)
+    differences = [(distance(q + 1e-6 * e)[0] - distance(q - 1e-6 * e)[0]) / 2e-6 for e in np.eye(2)]
+    np.testing.assert_allclose(gradient, differences, atol=1e-6)
+    assert kind is RobotCollisionType.kEnvironmentCollision
+    assert checker.CalcRobotClearance(q, 0.0).size() == 0
+    assert checker.MaxNumDistances() == 2
+
+
+def test_collisions_are_told_by_body():
+    checker = make_checker([BOX, (0.2, 0.2, 0.1)])
+    q = np.array([0.0, 3.0])  # the tip at the base, the elbow beside the first box
+    checker.SetPaddingAllRobotEnvironmentPairs(0.4)
+    kinds = checker.ClassifyBodyCollisions(q)
+    names = [checker.get_body(BodyIndex(i)).name() for i in range(len(kinds))]
+    told = {name: kind for name, kind in zip(names, kinds) if kind}
+    assert told == dict.fromkeys(("link1", "link2"), RobotCollisionType.kEnvironmentCollision)
+    up = RobotCollisionType.kEnvironmentCollision.MakeUpdated(in_self_collision=True)
+    assert up is RobotCollisionType.kEnvironmentAndSelfCollision
+    assert up.MakeUpdated(in_environment_collision=False) is RobotCollisionType.kSelfCollision
+
+
+def test_filters_follow_the_model_and_can_be_changed():
+    checker = make_checker([BOX])
+    plant = checker.plant()
+    index = {plant.get_body(BodyIndex(i)).name(): i for i in range(plant.num_bodies())}
+    nominal = checker.GetNominalFilteredCollisionMatrix()
+    assert nominal[index["base"], index["world"]] == 1  # welded
+    assert nominal[index["link1"], index["link2"]] == 1  # joined
+    assert nominal[index["box0"], index["world"]] == -1 == nominal[0, 0]
+    assert nominal[index["link2"], index["box0"]] == 0
+    touching = bent(GAP + 0.01)
+    checker.SetCollisionFilteredBetween(BodyIndex(index["link2"]), BodyIndex(index["box0"]), True)
+    assert checker.CheckConfigCollisionFree(touching)
+    assert checker.IsCollisionFilteredBetween(BodyIndex(index["box0"]), BodyIndex(index["link2"]))
+    checker.SetCollisionFilterMatrix(nominal)
+    assert not checker.CheckConfigCollisionFree(touching)
+    checker.SetCollisionFilteredWithAllBodies(plant.GetBodyByName("link2"))
+    assert checker.CheckConfigCollisionFree(touching)
+
+
+def test_shapes_are_added_to_bodies_and_removed_by_group():
+    checker = make_checker([BOX])
+    q, plant = bent(0.8), checker.plant()
+    assert checker.CheckConfigCollisionFree(q)
+    standalone, clone = checker.MakeStandaloneModelContext(), checker.Clone()
+    tip = plant.GetBodyByName("link2")
+    assert checker.AddCollisionShapeToBody("tool", tip, Sphere(0.04), RigidTransform([0.4, 0.0, 0.0]))
+    at_end = BodyShapeDescription(Sphere(0.1), RigidTransform([0.5, 0.0, 0.0]), "arm", "link2")
+    assert checker.AddCollisionShapes({"guard": [at_end]}) == {"guard": 1}
+    assert not checker.CheckConfigCollisionFree(q)
+    assert not checker.CheckContextConfigCollisionFree(standalone, q)
+    assert clone.CheckConfigCollisionFree(q) and clone.GetAllAddedCollisionShapes() == {}
+    assert [d.body_name() for d in checker.GetAllAddedCollisionShapes()["guard"]] == ["link2"]
+    checker.RemoveAllAddedCollisionShapes("guard")
+    assert list(checker.GetAllAddedCollisionShapes()) == ["tool"]
+    assert checker.CheckConfigCollisionFree(q)
+    checker.RemoveAllAddedCollisionShapes()
+    assert checker.GetAllAddedCollisionShapes() == {}
+    (geometry,) = plant.GetCollisionGeometriesForBody(tip)
+    description = MakeBodyShapeDescription(plant, checker.plant_context(), geometry)
+    assert (description.model_instance_name(), description.body_name()) == ("arm", "link2")
+    np.testing.assert_allclose(description.pose_in_body().translation(), [0.5, 0.0, 0.0])
+
+
+def test_edges_are_sampled():
+    checker = make_checker([BOX], edge_step_size=0.01)
+    q1, q2 = np.array([0.6, 0.0]), np.array([-0.6, 0.0])
+    assert not checker.CheckEdgeCollisionFree(q1, q2)
+    assert checker.CheckEdgeCollisionFree(q1, [0.3, 0.0])
+    assert checker.CheckEdgeCollisionFree(q1, q1)
+    assert checker.CheckEdgesCollisionFree([(q1, q2), (q1, q1)]) == [0, 1]
+    measure = checker.MeasureEdgeCollisionFree(q1, q2)
+    assert measure.distance() == pytest.approx(1.2)
+    assert measure.partially_free() and not measure.completely_free()
+    reached = checker.InterpolateBetweenConfigurations(q1, q2, measure.alpha())
+    assert checker.CheckConfigCollisionFree(reached)
+    backwards = checker.MeasureEdgeCollisionFree([0.0, 0.0], q1)
+    assert not backwards.partially_free() and backwards.alpha_or(-7.0) == -7.0
+    with pytest.raises(RuntimeError, match="begins in collision"):
+        backwards.alpha()
+    assert checker.MeasureEdgeCollisionFree(q1, q1).completely_free()
+
+
+def test_points_that_see_each_other():
+    checker = make_checker([BOX])
+    points = np.array([[0.6, 0.0], [0.3, 0.0], [-0.6, 0.0], [0.0, 0.0]]).T
+    sees = VisibilityGraph(checker, points).toarray()
+    np.testing.assert_array_equal(sees, [[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0]])
+    with pytest.raises(ValueError, match=r"points has shape \(3, 4\), expected \(2, n\)"):
+        VisibilityGraph(checker, np.zeros((3, 4)))
+
+
+def test_distances_of_quaternions_are_angles_and_ways_great_circles():
+    plant = MultibodyPlant(0.0)
+    from merganser.multibody.tree import SpatialInertia
+
+    plant.AddRigidBody("free", SpatialInertia.SolidSphereWithMass(1.0, 0.1))
+    plant.Finalize()
+    provider = LinearDistanceAndInterpolationProvider(plant)
+    assert provider.quaternion_dof_start_indices() == [0]
+    np.testing.assert_array_equal(provider.distance_weights(), [1, 0, 0, 0, 1, 1, 1])
+    q1 = np.array([1.0, 0, 0, 0, 0, 0, 0])
+    q2 = np.array([-math.cos(0.4), 0, 0, -math.sin(0.4), 0.3, 0.0, 0.4])  # a turn by 0.8, told with the other sign
+    assert provider.ComputeConfigurationDistance(q1, q2) == pytest.approx(math.hypot(0.8, 0.5))
+    between = provider.InterpolateBetweenConfigurations(q1, q2, 0.5)
+    np.testing.assert_allclose(between, [math.cos(0.2), 0, 0, math.sin(0.2), 0.15, 0.0, 0.2], atol=1e-12)
+    np.testing.assert_allclose(provider.InterpolateBetweenConfigurations(q1, q1, 0.3), q1)
+    weighted = LinearDistanceAndInterpolationProvider(plant, {JointIndex(0): [2.0, 0, 0, 0, 0, 0, 0]})
+    assert weighted.ComputeConfigurationDistance(q1, q2) == pytest.approx(1.6)
+    with pytest.raises(ValueError, match=r"must be \(weight, 0, 0, 0\)"):
+        LinearDistanceAndInterpolationProvider(plant, np.ones(7))
+    with pytest.raises(ValueError, match="must have length 1"):
+        provider.ComputeConfigurationDistance(q1, 2.0 * q2)
+    with pytest.raises(ValueError, match="ratio must be between 0 and 1"):
+        provider.InterpolateBetweenConfigurations(q1, q2, 1.1)
+
+
+def test_functions_in_place_of_the_measure():
+    checker = make_checker()
+    checker.SetConfigurationDistanceFunction(lambda q1, q2: 7.0 * float(np.abs(q2 - q1).max()))
+    assert checker.ComputeConfigurationDistance([0, 0], [1, 0.5]) == 7.0
+    checker.SetConfigurationInterpolationFunction(lambda q1, q2, ratio: q1)
+    assert checker.InterpolateBetweenConfigurations([0.1, 0], [1, 1], 0.5).tolist() == [0.1, 0.0]
+    checker.SetConfigurationInterpolationFunction(None)
+    assert checker.InterpolateBetweenConfigurations([0, 0], [1, 1], 0.5).tolist() == [0.5, 0.5]
+    provider = LinearDistanceAndInterpolationProvider(checker.plant())
+    checker.SetDistanceAndInterpolationProvider(provider)
+    assert checker.distance_and_interpolation_provider() is provider
+    with pytest.raises(RuntimeError, match="use SetDistanceAndInterpolationProvider"):
+        checker.SetConfigurationDistanceFunction(lambda q1, q2: 0.0)
+
+
+def test_what_is_wrong_is_told():
+    model, arm = make_arm([BOX])
+    with pytest.raises(ValueError, match="model must be a RobotDiagram"):
+        SceneGraphCollisionChecker(CollisionCheckerParams(robot_model_instances=arm, edge_step_size=0.1))
+    with pytest.raises(ValueError, match="must name model instances of the robot"):
+        SceneGraphCollisionChecker(model=model, robot_model_instances=[], edge_step_size=0.1)
+    with pytest.raises(ValueError, match="edge_step_size"):
+        SceneGraphCollisionChecker(model=model, robot_model_instances=arm)
+    checker = make_checker([BOX])
+    with pytest.raises(ValueError, match="q"):
+        checker.CheckConfigCollisionFree([0.0])
+    with pytest.raises(ValueError, match="q"):
+        checker.CheckConfigCollisionFree([0.0, math.nan])
+    with pytest.raises(ValueError, match="takes two bodies, given 'WorldModelInstance::world' twice"):
+        checker.SetPaddingBetween(BodyIndex(0), BodyIndex(0), 0.1)
+    with pytest.raises(ValueError, match="both belong to the environment"):
+        checker.SetCollisionFilteredBetween(BodyIndex(0), checker.plant().GetBodyByName("box0"), True)
+    with pytest.raises(ValueError, match="there is no body 99"):
+        checker.GetPaddingBetween(BodyIndex(99), BodyIndex(0))
+    with pytest.raises(ValueError, match=r"shape \(2, 2\), expected \(5, 5\)"):
+        checker.SetPaddingMatrix(np.zeros((2, 2)))
+    crooked = checker.GetPaddingMatrix()
+    crooked[2, 3] = 1.0
+    with pytest.raises(ValueError, match=r"not symmetric: 1.0 and 0.0 for bodies"):
+        checker.SetPaddingMatrix(crooked)
+    with pytest.raises(ValueError, match="there is no context 99"):
+        checker.model_context(99)
+    unable = UnimplementedCollisionChecker(
+        model=model, robot_model_instances=arm, edge_step_size=0.1, supports_parallel_checking=False
+    )
+    assert unable.num_allocated_contexts() == 1
+    with pytest.raises(RuntimeError, match="cannot check anything"):
+        unable.CheckConfigCollisionFree([0.0, 0.0])
+
+
+def test_tables_of_clearances_are_kept_in_order():
+    table = RobotClearance(2)
+    table.Append(BodyIndex(3), BodyIndex(1), RobotCollisionType.kSelfCollision, 0.5, [1.0, 2.0])
+    assert (table.size(), table.num_positions()) == (1, 2)
+    copied = RobotClearance(table)
+    copied.Append(BodyIndex(2), BodyIndex(1), RobotCollisionType.kEnvironmentCollision, -0.5, [3.0, 4.0])
+    assert table.size() == 1 and copied.distances().tolist() == [0.5, -0.5]
+    np.testing.assert_array_equal(copied.jacobians(), [[1.0, 2.0], [3.0, 4.0]])
+    copied.mutable_jacobians()[0, 0] = 9.0
+    assert copied.jacobians()[0, 0] == 9.0
+    with pytest.raises(ValueError, match="jacobian"):
+        table.Append(BodyIndex(3), BodyIndex(1), RobotCollisionType.kSelfCollision, 0.5, [1.0])
+    with pytest.raises(ValueError, match="alpha of 1 at most"):
+        EdgeMeasure(1.0, 1.5)
