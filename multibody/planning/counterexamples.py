@@ -67,8 +67,8 @@ def nearest_counterexample(
     chosen = SolverOptions() if options is None else SolverOptions(options={**options.options})
     if solver is None:
         solver = SlsqpSolver()
-        # a start of its own is the next guess
-        chosen.options[solver.NAME] = {"num_starts": 1, "maxiter": 50, "ftol": 1e-6, **chosen.options.get(solver.NAME, {})}
+        # other starts are left to the next guess
+        chosen.options[solver.NAME] = {"num_starts": 1, "maxiter": 50, "ftol": 1e-6, **chosen.of(solver.NAME)}
     result = solver.Solve(prog, guess, chosen)
     found = np.asarray(result.GetSolution(q))
     return found if result.is_success() or _is_one(condition, region, found) else None

@@ -30,7 +30,7 @@ def volume(region: HPolyhedron) -> float:
 
 
 def points_of(region: HPolyhedron, count: int) -> np.ndarray:
-    points = np.random.default_rng(0).uniform(-1.0, 1.0, (2, 8 * count))
+    points = np.random.default_rng(0).uniform(-1.0, 1.0, (2, 20 * count))
     inside = points[:, (region.A() @ points <= region.b()[:, np.newaxis]).all(axis=0)][:, :count]
     assert inside.shape[1] == count
     return inside
