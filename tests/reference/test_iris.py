@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import time
 from typing import Any
 
 import numpy as np
 import pytest
+
+from tests.support.disk_among_obstacles import clearance, disk_urdf
 
 drake_sets: Any = pytest.importorskip("pydrake.geometry.optimization", reason="compares with pydrake")
 pytestmark = pytest.mark.reference
@@ -71,3 +74,73 @@ def test_files_of_regions_are_interchangeable(tmp_path):
         with open(file) as stream:
             texts.append(stream.read().replace("1.0e-09", "1.e-09"))
     assert texts[0].split() == texts[1].split()
+
+
+# ------------------------------------------------------------------------------------------ regions of positions
+
+drake_planning: Any = pytest.importorskip("pydrake.planning")
+planning: Any = importlib.import_module("merganser.multibody.planning")
+PAIRS = ((sets, planning), (drake_sets, drake_planning))
+SPACE = 2
+
+
+def checker(module: Any) -> Any:
+    builder = module.RobotDiagramBuilder(time_step=0.0)
+    (disk,) = builder.parser().AddModelsFromString(disk_urdf(), "urdf")
+    robot = builder.Build()
+    return module.SceneGraphCollisionChecker(model=robot, robot_model_instances=[disk], edge_step_size=0.1)
+
+
+def grown(name: str, of_sets: Any, of_planning: Any) -> tuple[Any, float]:
+    """A region around 0, and how long it took [s], the second time."""
+    domain, ball = of_sets.HPolyhedron.MakeUnitBox(SPACE), of_sets.Hyperellipsoid.MakeHypersphere(0.01, np.zeros(SPACE))
+    found = checker(of_planning)
+    for _ in range(2):
+        begin = time.perf_counter()
+        if name == "IrisNp":
+            robot = found.model()
+            context = robot.CreateDefaultContext()
+            grow = getattr(of_sets, name, None) or getattr(of_planning, name)
+            region = grow(robot.plant(), robot.plant_context(context), of_sets.IrisOptions())
+        else:
+            options = getattr(of_planning, f"{name}Options")()
+            region = getattr(of_planning, name)(found, ball, domain, options)
+    return region, time.perf_counter() - begin
+
+
+@pytest.mark.parametrize("name", ["IrisNp", "IrisNp2", "IrisZo"])
+def test_regions_of_positions_are_as_large_and_as_free(name, record_property):
+    ours, theirs = (grown(name, *pair) for pair in PAIRS)
+    record_property("seconds", (ours[1], theirs[1]))
+    assert volume(ours[0]) >= 0.95 * volume(theirs[0])
+    points = np.random.default_rng(0).uniform(-1.0, 1.0, (SPACE, 100_000))
+    inside = points[:, (ours[0].A() @ points <= ours[0].b()[:, np.newaxis]).all(axis=0)]
+    assert (clearance(inside) <= 0.0).mean() <= (0.0 if name == "IrisNp" else 0.01)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "CommonSampledIrisOptions", "RaySamplerOptions", "IrisFromCliqueCoverOptions", "IrisZoOptions", "IrisNp2Options",
+    ],
+)
+def test_options_of_positions_have_the_same_defaults(name):
+    ours, theirs = getattr(planning, name)(), getattr(drake_planning, name)()
+    for field in [each for each in dir(theirs) if not each.startswith("_")]:
+        expected = getattr(theirs, field)
+        if expected is None or isinstance(expected, (bool, int, float, str)):
+            assert getattr(ours, field) == expected, field
+        else:
+            assert type(getattr(ours, field)).__name__ == type(expected).__name__, field
+
+
+def test_cliques_are_as_large():
+    scipy_sparse: Any = pytest.importorskip("scipy.sparse")
+    r = np.random.RandomState(0)
+    sizes = []
+    for _ in range(20):
+        upper = np.triu(r.rand(15, 15) < 0.6, 1)
+        graph = scipy_sparse.csc_matrix(upper | upper.T)
+        sizes.append([m.MaxCliqueSolverViaGreedy().SolveMaxClique(graph).sum() for m in (planning, drake_planning)])
+    ours, theirs = np.sum(sizes, axis=0)
+    assert ours >= 0.95 * theirs
