@@ -121,7 +121,11 @@ def test_regions_of_positions_are_as_large_and_as_free(name, record_property):
 @pytest.mark.parametrize(
     "name",
     [
-        "CommonSampledIrisOptions", "RaySamplerOptions", "IrisFromCliqueCoverOptions", "IrisZoOptions", "IrisNp2Options",
+        "CommonSampledIrisOptions",
+        "RaySamplerOptions",
+        "IrisFromCliqueCoverOptions",
+        "IrisZoOptions",
+        "IrisNp2Options",
     ],
 )
 def test_options_of_positions_have_the_same_defaults(name):
