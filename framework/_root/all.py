@@ -100,12 +100,15 @@ _TRAJECTORIES = (
 )  # fmt: skip
 _PLANNING = (
     "BodyShapeDescription", "CalcGridPointsOptions", "CollisionChecker", "CollisionCheckerContext",
-    "CollisionCheckerParams", "DistanceAndInterpolationProvider", "DofMask", "EdgeMeasure",
-    "GetContinuousRevoluteJointIndices", "JointLimits", "KinematicTrajectoryOptimization",
-    "LinearDistanceAndInterpolationProvider", "MakeBodyShapeDescription", "PathResult", "PlanRrtConnect",
-    "RobotClearance", "RobotCollisionType", "RobotDiagram", "RobotDiagramBuilder", "RobotDiagramBuilder_",
-    "RobotDiagram_", "SceneGraphCollisionChecker", "ShortcutPath", "Toppra", "ToppraDiscretization",
-    "UnimplementedCollisionChecker", "VisibilityGraph",
+    "CollisionCheckerParams", "CommonSampledIrisOptions", "DistanceAndInterpolationProvider", "DofMask", "EdgeMeasure",
+    "GetContinuousRevoluteJointIndices", "IrisFromCliqueCoverOptions", "IrisInConfigurationSpaceFromCliqueCover",
+    "IrisNp", "IrisNp2", "IrisNp2Options", "IrisParameterizationFunction", "IrisZo", "IrisZoOptions", "JointLimits",
+    "KinematicTrajectoryOptimization", "LinearDistanceAndInterpolationProvider", "MakeBodyShapeDescription",
+    "MaxCliqueSolverBase", "MaxCliqueSolverViaGreedy", "MaxCliqueSolverViaMip", "MinCliqueCoverSolverBase",
+    "MinCliqueCoverSolverViaGreedy", "PathResult", "PlanRrtConnect", "RaySamplerOptions", "RobotClearance",
+    "RobotCollisionType", "RobotDiagram", "RobotDiagramBuilder", "RobotDiagramBuilder_", "RobotDiagram_",
+    "SceneGraphCollisionChecker", "ShortcutPath", "Toppra", "ToppraDiscretization", "UnimplementedCollisionChecker",
+    "VisibilityGraph",
 )  # fmt: skip
 _CENIC = ("CenicIntegrator", "CenicIntegrator_", "IcfSolverParameters")
 _WRENCHES = (
@@ -114,7 +117,8 @@ _WRENCHES = (
 )  # fmt: skip
 _SETS = (
     "AffineBall", "AffineSubspace", "CartesianProduct", "ConvexHull", "ConvexSet", "HPolyhedron", "Hyperellipsoid",
-    "Hyperrectangle", "Intersection", "MinkowskiSum", "Point", "SampledVolume", "Spectrahedron", "VPolytope",
+    "Hyperrectangle", "Intersection", "Iris", "IrisOptions", "LoadIrisRegionsYamlFile", "MakeIrisObstacles",
+    "MinkowskiSum", "Point", "SampledVolume", "SaveIrisRegionsYamlFile", "Spectrahedron", "VPolytope",
 )  # fmt: skip
 _DEFORMABLES = (
     "DeformableBodyConfig", "DeformableBodyConfig_", "ForceDensityFieldBase", "ForceDensityFieldBase_",

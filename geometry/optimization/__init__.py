@@ -9,6 +9,10 @@ from merganser.geometry.optimization.hpolyhedron import HPolyhedron
 from merganser.geometry.optimization.hyperellipsoid import Hyperellipsoid
 from merganser.geometry.optimization.hyperrectangle import Hyperrectangle
 from merganser.geometry.optimization.intersection import Intersection
+from merganser.geometry.optimization.iris import Iris
+from merganser.geometry.optimization.iris_obstacles import MakeIrisObstacles
+from merganser.geometry.optimization.iris_options import IrisOptions
+from merganser.geometry.optimization.iris_regions import LoadIrisRegionsYamlFile, SaveIrisRegionsYamlFile
 from merganser.geometry.optimization.minkowski_sum import MinkowskiSum
 from merganser.geometry.optimization.point import Point
 from merganser.geometry.optimization.sampled_volume import SampledVolume
@@ -25,9 +29,14 @@ __all__ = [
     "Hyperellipsoid",
     "Hyperrectangle",
     "Intersection",
+    "Iris",
+    "IrisOptions",
+    "LoadIrisRegionsYamlFile",
+    "MakeIrisObstacles",
     "MinkowskiSum",
     "Point",
     "SampledVolume",
+    "SaveIrisRegionsYamlFile",
     "Spectrahedron",
     "VPolytope",
 ]

@@ -81,7 +81,11 @@ class ConvexSet(ABC):
     def _nearest(self, x: Array) -> Array | None:
         if self._contains(x, 0.0):
             return x
-        return set_programs.nearest_point(self, np.eye(x.size), x, self._where("Projection"))
+        return self._nearest_by(np.eye(x.size), x, self._where("Projection"))
+
+    def _nearest_by(self, W: Array, target: Array, where: str) -> Array | None:
+        """The x with the least |W (x - target)|, shape [n]; None if the set is empty."""
+        return set_programs.nearest_point(self, W, target, where)
 
     def _exact_volume(self) -> float:
         raise NotImplementedError  # of sets with has_exact_volume()

@@ -7,7 +7,7 @@ point between, each as probable as another. The points tend to the uniform distr
 
 from __future__ import annotations
 
-__all__ = ["sample"]
+__all__ = ["RegionSampler", "sample", "sample_many"]
 
 from typing import TYPE_CHECKING, Any
 
@@ -55,3 +55,65 @@ def _chord(slopes: Array, room: Array, where: str) -> tuple[float, float]:
     if not np.isfinite(high - low):
         raise RuntimeError(f"{where}: expected a bounded polyhedron; this one has no end in a direction.")
     return low, high
+
+
+def sample_many(A: Array, b: Array, points: Array, rng: np.random.Generator, steps: int) -> Array:
+    """Points after some steps each from points in a bounded polyhedron A x <= b, all at once.
+
+    Args:
+        A: shape [m, n].
+        b: shape [m].
+        points: where they begin, shape [n, N]; none is far outside.
+        rng: where randomness comes from.
+        steps: how many.
+
+    Returns:
+        Shape [n, N].
+    """
+    points = points.copy()
+    room = np.maximum(b[:, np.newaxis] - A @ points, 0.0)
+    for _ in range(steps):
+        directions = rng.standard_normal(points.shape)
+        slopes = A @ directions
+        with np.errstate(divide="ignore", invalid="ignore"):
+            limits = room / slopes
+        high = np.where(slopes > 0.0, limits, np.inf).min(axis=0)
+        low = np.where(slopes < 0.0, limits, -np.inf).max(axis=0)
+        t = low + rng.random(points.shape[1]) * (high - low)
+        points += t * directions
+        room = np.maximum(room - t * slopes, 0.0)
+    return points
+
+
+class RegionSampler:
+    """Random points of a polyhedron that gets smaller.
+
+    Points of the last call that are still in it are where the next ones begin: they are as random in what is left as
+    they were before.
+
+    Args:
+        seed: of the random numbers.
+        steps: of hit and run between two calls.
+    """
+
+    def __init__(self, seed: int, steps: int) -> None:
+        self._rng = np.random.default_rng(seed)
+        self._steps = steps
+        self._points: Array | None = None
+
+    def draw(self, A: Array, b: Array, center: Array, count: int) -> Array:
+        """Points of A x <= b, shape [n, count].
+
+        Args:
+            A: shape [m, n].
+            b: shape [m].
+            center: a point of the polyhedron, shape [n], for want of others.
+            count: how many.
+        """
+        known = center[:, np.newaxis] if self._points is None else self._points
+        known = known[:, (A @ known <= b[:, np.newaxis]).all(axis=0)]
+        if not known.shape[1]:
+            known = center[:, np.newaxis]
+        places = np.arange(count) if known.shape[1] >= count else self._rng.integers(known.shape[1], size=count)
+        self._points = sample_many(A, b, known[:, places], self._rng, self._steps)
+        return self._points

@@ -15,6 +15,7 @@ from merganser.geometry.optimization import half_spaces, hit_and_run, inscribed
 from merganser.geometry.optimization.affine_hull import Flat, affine_hull_by_programs
 from merganser.geometry.optimization.arguments import Array, Form, choose, finite_vector, same_dimension, size_of
 from merganser.geometry.optimization.convex_set import ConvexSet
+from merganser.geometry.optimization.nearest_by_multipliers import nearest_in_half_spaces
 from merganser.geometry.optimization.placement import Placement
 from merganser.geometry.optimization.polyhedron_sources import rows_of_geometry, rows_of_program, rows_of_vertices
 from merganser.geometry.optimization.scene_shapes import OF_SCENE, is_query_object
@@ -347,6 +348,10 @@ class HPolyhedron(ConvexSet):
 
     def _contains(self, x: Array, tol: float) -> bool:
         return bool((self._A @ x <= self._b + tol).all())
+
+    def _nearest_by(self, W: Array, target: Array, where: str) -> Array | None:
+        point = nearest_in_half_spaces(self._A, self._b, W, target)
+        return super()._nearest_by(W, target, where) if point is None else point
 
     def _affine_hull(self, tol: float | None) -> Flat:
         if self._b.size == 0:

@@ -10,7 +10,6 @@ import numpy as np
 
 from merganser.framework.optimization.arrays import Objects, matrix
 from merganser.framework.optimization.binding import Binding
-from merganser.geometry.optimization import set_programs
 from merganser.geometry.optimization.affine_ball import AffineBall, radii_of, volume_of_unit_ball
 from merganser.geometry.optimization.affine_hull import Flat
 from merganser.geometry.optimization.arguments import Array, Form, choose, finite_vector, same_dimension
@@ -125,7 +124,7 @@ class Hyperellipsoid(ConvexSet):
         where = self._where("MinimumUniformScalingToTouch")
         self._require_space(where)
         same_dimension(where, self._dimension, other)
-        x = set_programs.nearest_point(other, self._A, self._center, where)
+        x = other._nearest_by(self._A, self._center, where)
         if x is None:
             raise RuntimeError(f"{where}: expected a set that is not empty.")
         return float(np.linalg.norm(self._A @ (x - self._center))), x

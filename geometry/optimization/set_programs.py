@@ -159,7 +159,9 @@ def nearest_point(set: ConvexSet, W: Array, target: Array, where: str) -> Array 
         closer = _nearest(set, W, target, squared=False)[1]
         point = point if closer is None else closer
     if point is None and result.get_solution_result() is not SolutionResult.kInfeasibleConstraints:
-        raise failure(where, result)
+        point = _nearest(set, W, target, squared=False)[1]
+        if point is None:
+            raise failure(where, result)
     return point
 
 

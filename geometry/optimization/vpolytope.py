@@ -18,6 +18,7 @@ from merganser.geometry.optimization.affine_hull import Flat, span_of
 from merganser.geometry.optimization.arguments import Array, Form, choose, points_of, size_of
 from merganser.geometry.optimization.convex_set import ConvexSet
 from merganser.geometry.optimization.hpolyhedron import HPolyhedron
+from merganser.geometry.optimization.nearest_by_multipliers import nearest_in_hull
 from merganser.geometry.optimization.placement import Placement
 from merganser.geometry.optimization.scene_shapes import OF_SCENE, is_query_object, shape_in_frame
 
@@ -151,6 +152,10 @@ class VPolytope(ConvexSet):
 
     def _nearest(self, x: Array) -> Array | None:
         return None if self._is_empty() else super()._nearest(x)
+
+    def _nearest_by(self, W: Array, target: Array, where: str) -> Array | None:
+        point = nearest_in_hull(self._vertices, W, target)
+        return super()._nearest_by(W, target, where) if point is None else point
 
     def has_exact_volume(self) -> bool:
         """Whether CalcVolume has a closed form: the simplices of the hull."""

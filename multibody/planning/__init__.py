@@ -1,6 +1,13 @@
 """Robots ready for planning: see README.md."""
 
 from merganser.multibody.planning.body_shape_description import BodyShapeDescription, MakeBodyShapeDescription
+from merganser.multibody.planning.cliques import (
+    MaxCliqueSolverBase,
+    MaxCliqueSolverViaGreedy,
+    MaxCliqueSolverViaMip,
+    MinCliqueCoverSolverBase,
+    MinCliqueCoverSolverViaGreedy,
+)
 from merganser.multibody.planning.collision_checker import CollisionChecker
 from merganser.multibody.planning.collision_checker_params import CollisionCheckerContext, CollisionCheckerParams
 from merganser.multibody.planning.collision_results import EdgeMeasure, RobotClearance, RobotCollisionType
@@ -11,6 +18,14 @@ from merganser.multibody.planning.distance_and_interpolation import (
 )
 from merganser.multibody.planning.dof_mask import DofMask
 from merganser.multibody.planning.grid_points import CalcGridPointsOptions
+from merganser.multibody.planning.iris_from_clique_cover import (
+    IrisFromCliqueCoverOptions,
+    IrisInConfigurationSpaceFromCliqueCover,
+)
+from merganser.multibody.planning.iris_np import IrisNp
+from merganser.multibody.planning.iris_np2 import IrisNp2
+from merganser.multibody.planning.iris_parameterization import IrisParameterizationFunction
+from merganser.multibody.planning.iris_zo import IrisZo
 from merganser.multibody.planning.joint_limits import JointLimits
 from merganser.multibody.planning.kinematic_trajectory_optimization import KinematicTrajectoryOptimization
 from merganser.multibody.planning.robot_diagram import (
@@ -20,6 +35,12 @@ from merganser.multibody.planning.robot_diagram import (
     RobotDiagramBuilder_,
 )
 from merganser.multibody.planning.rrt_connect import PathResult, PlanRrtConnect, ShortcutPath
+from merganser.multibody.planning.sampled_iris_options import (
+    CommonSampledIrisOptions,
+    IrisNp2Options,
+    IrisZoOptions,
+    RaySamplerOptions,
+)
 from merganser.multibody.planning.scene_graph_collision_checker import (
     SceneGraphCollisionChecker,
     UnimplementedCollisionChecker,
@@ -33,16 +54,31 @@ __all__ = [
     "CollisionChecker",
     "CollisionCheckerContext",
     "CollisionCheckerParams",
+    "CommonSampledIrisOptions",
     "DistanceAndInterpolationProvider",
     "DofMask",
     "EdgeMeasure",
     "GetContinuousRevoluteJointIndices",
+    "IrisFromCliqueCoverOptions",
+    "IrisInConfigurationSpaceFromCliqueCover",
+    "IrisNp",
+    "IrisNp2",
+    "IrisNp2Options",
+    "IrisParameterizationFunction",
+    "IrisZo",
+    "IrisZoOptions",
     "JointLimits",
     "KinematicTrajectoryOptimization",
     "LinearDistanceAndInterpolationProvider",
     "MakeBodyShapeDescription",
+    "MaxCliqueSolverBase",
+    "MaxCliqueSolverViaGreedy",
+    "MaxCliqueSolverViaMip",
+    "MinCliqueCoverSolverBase",
+    "MinCliqueCoverSolverViaGreedy",
     "PathResult",
     "PlanRrtConnect",
+    "RaySamplerOptions",
     "RobotClearance",
     "RobotCollisionType",
     "RobotDiagram",

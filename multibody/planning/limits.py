@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 from merganser.framework.core.arguments import checked_number
 from merganser.framework.optimization.arrays import vector
+from merganser.geometry.optimization import HPolyhedron
+from merganser.multibody.plant import MultibodyPlant
 
-__all__ = ["checked_limits", "nonnegative_number", "positive_number", "require_order"]
+__all__ = ["checked_limits", "nonnegative_number", "position_box", "positive_number", "require_order"]
 
 Array = NDArray[np.float64]
 
@@ -65,3 +67,13 @@ def nonnegative_number(value: Any, what: str) -> float:
     if not 0.0 <= number < np.inf:
         raise ValueError(f"{what}: expected a finite number, at least 0, got {number}.")
     return number
+
+
+def position_box(plant: MultibodyPlant, other_limits: dict[int, tuple[float, float]] | None = None) -> HPolyhedron:
+    """What limits of positions leave, with rows for those that are finite; other limits replace those of a place."""
+    lower, upper = plant.GetPositionLowerLimits(), plant.GetPositionUpperLimits()
+    for place, (low, high) in (other_limits or {}).items():
+        lower[place], upper[place] = low, high
+    eye, has_upper, has_lower = np.eye(lower.size), np.isfinite(upper), np.isfinite(lower)
+    rows = np.vstack((eye[has_upper], -eye[has_lower]))
+    return HPolyhedron(rows, np.concatenate((upper[has_upper], -lower[has_lower])))

@@ -37,7 +37,7 @@ ADDRESSES: dict[str, tuple[str, ...]] = {
     "examples.van_der_pol": ("examples",),
     "forwarddiff": ("framework.autodiff", "framework.math"),
     "geometry": ("geometry",),
-    "geometry.optimization": ("geometry.optimization",),
+    "geometry.optimization": ("geometry.optimization", "multibody.planning"),
     "lcm": ("framework.lcm",),
     "manipulation": ("multibody.manipulation",),
     "math": ("framework.math", "framework.autodiff"),
