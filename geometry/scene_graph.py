@@ -28,12 +28,13 @@ from merganser.geometry.frame_pose_vector import FramePoseVector
 from merganser.geometry.geometry_configuration_vector import GeometryConfigurationVector
 from merganser.geometry.geometry_frame import GeometryFrame
 from merganser.geometry.geometry_instance import GeometryInstance
-from merganser.geometry.geometry_state import Geometry, GeometryState
+from merganser.geometry.geometry_state import GeometryState
 from merganser.geometry.ids import WORLD_FRAME_ID, FrameId, GeometryId, SourceId
 from merganser.geometry.inspector import SceneGraphInspector
-from merganser.geometry.pose_layout import PoseBuffers, WorldPoses
+from merganser.geometry.pose_layout import PoseBuffers
 from merganser.geometry.properties import GeometryProperties
 from merganser.geometry.query_object import QueryObject
+from merganser.geometry.query_source import QuerySource, wrong_frames
 from merganser.geometry.roles import Role, RoleAssign
 from merganser.geometry.scene_graph_config import SceneGraphConfig, default_values
 from merganser.geometry.shapes import Shape
@@ -506,7 +507,7 @@ class SceneGraph(LeafSystem):
         """Binds the QueryObject of this Context to it; nothing is computed before somebody asks."""
         query: QueryObject = output.get_mutable_value()
         if not query.is_bound_to(context):
-            query.bind(_Source(self, context))
+            query.bind(QuerySource(self, context))
 
     def _calc_world_poses(self, context: Any, output: AbstractValue) -> None:
         state: GeometryState = context.peek_parameters().get_abstract_parameter(self._state_index).get_value()
@@ -544,31 +545,10 @@ class SceneGraph(LeafSystem):
         if X_PF is None:
             given = poses.ids()
             if set(given) != set(frame_ids):
-                raise _wrong_frames(port, state, frame_ids, given)
+                raise wrong_frames(port, state, frame_ids, given)
             X_PF = poses.poses()[poses.rows(frame_ids)]
         is_of_floats = X_PF.dtype == object and self._scalar_of_poses(context) is float
         return X_PF.astype(np.float64) if is_of_floats else X_PF
-
-    def _configuration(self, context: Any, geometry: Geometry) -> NDArray[Any]:
-        """The vertices that a source tells for a deformable geometry, in W, shape [3 num_vertices]."""
-        port = self._configuration_ports[geometry.source_id]
-        what = f"deformable geometry '{geometry.name}' ({geometry.id!r})"
-        if not port.HasValue(context):
-            raise RuntimeError(
-                f"{port.GetFullDescription()} is not connected, so nobody tells the vertices of {what}. Connect it, or "
-                "call port.FixValue(context, value)."
-            )
-        vector: GeometryConfigurationVector = port.Eval(context)
-        if not vector.has_id(geometry.id):
-            raise RuntimeError(f"{port.GetFullDescription()}: the configuration of {what} is missing.")
-        q = vector.value(geometry.id)
-        assert geometry.reference_mesh is not None
-        size = 3 * geometry.reference_mesh.num_vertices()
-        if q.shape != (size,):
-            raise RuntimeError(
-                f"{port.GetFullDescription()}: the configuration of {what} must have {size} numbers; it has {q.size}."
-            )
-        return q
 
     def _not_finite(
         self, context: Any, state: GeometryState, source_id: SourceId, frame_ids: list[FrameId]
@@ -578,44 +558,6 @@ class SceneGraph(LeafSystem):
         bad = [state.frames[frame_id].name for frame_id, good in zip(frame_ids, finite) if not good]
         port = self._pose_ports[source_id].GetFullDescription()
         return RuntimeError(f"{port}: the poses of frames {bad} are not finite.")
-
-
-class _Source:
-    """What the QueryObject of a Context asks.
-
-    It answers inside the computations of *other* systems. These depend on the query port, through which they got it,
-    and so on all that is read here; what is read here is not theirs to depend on directly, so it goes unnoticed.
-    """
-
-    __slots__ = ("_box", "_graph", "_slot", "_store", "context")
-
-    def __init__(self, graph: SceneGraph, context: Any) -> None:
-        self.context = context
-        self._graph = graph
-        self._store = context.store
-        self._slot = context.slots[graph._world_poses.cache_index()]
-        self._box: AbstractValue = context.peek_parameters().get_abstract_parameter(graph._state_index)
-
-    def state(self) -> GeometryState:
-        """The geometries."""
-        state: GeometryState = self._box.get_value()
-        return state
-
-    def poses(self) -> WorldPoses:
-        """Where they are."""
-        slot = self._slot
-        if self._store.invalid & slot.bit:
-            slot.compute()
-        found: Any = slot.value.get_value()
-        return found.poses if type(found) is PoseBuffers else found
-
-    def configuration(self, geometry_id: GeometryId) -> NDArray[Any]:
-        """Where the vertices of a deformable geometry are."""
-        return self._graph._configuration(self.context, self.state().geometry(geometry_id))
-
-    def of_port(self, source_id: SourceId) -> Any:
-        """What feeds the pose port of a source."""
-        return self.context.sources[self._graph._pose_ports[source_id].get_index()]
 
 
 def _split_context(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Context | None, tuple[Any, ...]]:
@@ -628,28 +570,6 @@ def _split_context(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Conte
 
 def _allocate_query() -> Value:
     return Value(QueryObject())
-
-
-def _wrong_frames(port: InputPort, state: GeometryState, expected: list[FrameId], given: list[FrameId]) -> Exception:
-    """The error about poses that are missing, or that belong to the frames of another source."""
-    problems = []
-    missing = [f"'{state.frames[frame_id].name}' ({frame_id!r})" for frame_id in expected if frame_id not in given]
-    if missing:
-        problems.append(f"the poses of these frames are missing: {', '.join(missing)}")
-    for frame_id in given:
-        if frame_id in expected:
-            continue
-        frame = state.frames.get(frame_id)
-        if frame is None:
-            problems.append(f"{frame_id!r} is not a frame of this SceneGraph")
-        else:
-            owner = state.sources[frame.source_id].name
-            problems.append(f"frame '{frame.name}' ({frame_id!r}) belongs to source '{owner}'")
-    return RuntimeError(
-        f"{port.GetFullDescription()} must get the pose of each frame of its source, and no others: "
-        + "; ".join(problems)
-        + "."
-    )
 
 
 def forget_from(scene_graph: SceneGraph, num_frames: int, num_geometries: int) -> GeometryState:
