@@ -100,7 +100,8 @@ _PLANNING = (
     "Toppra", "ToppraDiscretization",
 )  # fmt: skip
 _SETS = (
-    "AffineBall", "AffineSubspace", "CartesianProduct", "ConvexHull", "ConvexSet", "HPolyhedron", "Hyperellipsoid",
+    "AffineBall", "AffineSubspace", "CartesianProduct", "ConvexHull", "ConvexSet",
+    "GcsGraphvizOptions", "GraphOfConvexSets", "GraphOfConvexSetsOptions", "HPolyhedron", "Hyperellipsoid",
     "Hyperrectangle", "Intersection", "MinkowskiSum", "Point", "SampledVolume", "Spectrahedron", "VPolytope",
 )  # fmt: skip
 _LATER: dict[str, tuple[str, ...]] = {

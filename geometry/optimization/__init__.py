@@ -5,6 +5,8 @@ from merganser.geometry.optimization.affine_subspace import AffineSubspace
 from merganser.geometry.optimization.cartesian_product import CartesianProduct
 from merganser.geometry.optimization.convex_hull import ConvexHull
 from merganser.geometry.optimization.convex_set import ConvexSet
+from merganser.geometry.optimization.graph_of_convex_sets import GraphOfConvexSets
+from merganser.geometry.optimization.graph_options import GcsGraphvizOptions, GraphOfConvexSetsOptions
 from merganser.geometry.optimization.hpolyhedron import HPolyhedron
 from merganser.geometry.optimization.hyperellipsoid import Hyperellipsoid
 from merganser.geometry.optimization.hyperrectangle import Hyperrectangle
@@ -21,6 +23,9 @@ __all__ = [
     "CartesianProduct",
     "ConvexHull",
     "ConvexSet",
+    "GcsGraphvizOptions",
+    "GraphOfConvexSets",
+    "GraphOfConvexSetsOptions",
     "HPolyhedron",
     "Hyperellipsoid",
     "Hyperrectangle",
