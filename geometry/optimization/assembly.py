@@ -23,10 +23,8 @@ class Assembly:
 
     def __init__(self) -> None:
         self._variables: list[Any] = []
-        self._num_rows = 0
-        self._triplets: list[tuple[Index, Index, Array]] = []
-        self._lower: list[Array] = []
-        self._upper: list[Array] = []
+        # linear rows by their bounds and the shape of A, so that all of a kind become entries at once
+        self._rows: dict[tuple[float, float, tuple[int, ...]], tuple[list[Array], list[Index]]] = {}
         self._cones: list[tuple[Block, Index]] = []
 
     def add_variables(self, variables: Objects) -> Index:
@@ -41,43 +39,44 @@ class Assembly:
 
     def add_rows(self, A: Array, columns: Index, lower: float, upper: float) -> None:
         """Adds lower <= A w <= upper of the variables w in some columns, the same bounds for all rows."""
-        rows, places = np.nonzero(A)
-        self._triplets.append((rows + self._num_rows, columns[places], A[rows, places]))
-        self._num_rows += A.shape[0]
-        self._lower.append(np.full(A.shape[0], lower))
-        self._upper.append(np.full(A.shape[0], upper))
+        matrices, places = self._rows.setdefault((lower, upper, A.shape), ([], []))
+        matrices.append(A)
+        places.append(columns)
 
     def add(self, block: Block, columns: Index) -> None:
         """Adds A w in a cone, of the variables w in some columns."""
-        self.add_each(block, columns[np.newaxis])
-
-    def add_each(self, block: Block, columns: Index) -> None:
-        """Adds A w in a cone for each of several w, in the rows of columns, shape [k, size of w]."""
-        cone, A = block
-        if cone not in ("zero", "at most zero"):
-            self._cones += [(block, each) for each in columns]
-            return
-        rows, places = np.nonzero(A)
-        k, m = columns.shape[0], A.shape[0]
-        starts = self._num_rows + m * np.arange(k)
-        self._triplets.append(
-            ((starts[:, np.newaxis] + rows).ravel(), columns[:, places].ravel(), np.tile(A[rows, places], k))
-        )
-        self._num_rows += k * m
-        self._lower.append(np.full(k * m, 0.0 if cone == "zero" else -np.inf))
-        self._upper.append(np.zeros(k * m))
+        if block.cone == "at most zero":
+            self.add_rows(block.A, columns, -np.inf, 0.0)
+        elif block.cone == "zero":
+            self.add_rows(block.A, columns, 0.0, 0.0)
+        else:
+            self._cones.append((block, columns))
 
     def program(self) -> MathematicalProgram:
         """The program, without costs."""
-        from scipy.sparse import csc_matrix
-
         prog = MathematicalProgram()
         variables = objects(self._variables)
         prog.AddDecisionVariables(variables)
-        if self._num_rows:
-            rows, columns, values = (np.concatenate(each) for each in zip(*self._triplets))
-            A = csc_matrix((values, (rows, columns)), shape=(self._num_rows, variables.size))
-            prog.AddLinearConstraint(A, np.concatenate(self._lower), np.concatenate(self._upper), variables)
+        if self._rows:
+            prog.AddLinearConstraint(*self._linear(variables.size), variables)
         for block, columns in self._cones:
             add_block(prog, block, np.zeros(block.A.shape[0]), variables[columns])
         return prog
+
+    def _linear(self, size: int) -> tuple[Any, Array, Array]:
+        """All linear rows: a sparse matrix, lower and upper bounds."""
+        from scipy.sparse import csc_matrix
+
+        triplets, lower, upper = [], [], []
+        first = 0
+        for (low, high, (m, _)), (matrices, places) in self._rows.items():
+            A, columns = np.array(matrices), np.array(places, dtype=np.intp)
+            which, row, place = np.nonzero(A)
+            triplets.append((first + m * which + row, columns[which, place], A[which, row, place]))
+            count = m * len(matrices)
+            lower.append(np.full(count, low))
+            upper.append(np.full(count, high))
+            first += count
+        rows, columns, values = (np.concatenate(each) for each in zip(*triplets))
+        A = csc_matrix((values, (rows, columns)), shape=(first, size))
+        return A, np.concatenate(lower), np.concatenate(upper)

@@ -61,13 +61,7 @@ def _walk(
     while at is not target:
         choices = [edge for edge in at.outgoing if edge.v() not in visited and flows.get(edge, 0.0) > tolerance]
         if choices:
-            left = generator.uniform() * sum(flows[edge] for edge in choices)
-            edge = choices[-1]
-            for each in choices:
-                left -= flows[each]
-                if left < 0.0:
-                    edge = each
-                    break
+            edge = choices[0] if len(choices) == 1 else _drawn(choices, flows, generator)
             path.append(edge)
             at = edge.v()
             visited.add(at)
@@ -76,3 +70,12 @@ def _walk(
         else:
             return None
     return path
+
+
+def _drawn(choices: list[Edge], flows: dict[Edge, float], generator: RandomGenerator) -> Edge:
+    left = generator.uniform() * sum(flows[edge] for edge in choices)
+    for edge in choices:
+        left -= flows[edge]
+        if left < 0.0:
+            return edge
+    return choices[-1]

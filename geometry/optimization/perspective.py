@@ -79,9 +79,8 @@ def blocks_of_constraint(constraint: Any) -> list[Block]:
         A, low, high = constraint.GetDenseA(), constraint.lower_bound(), constraint.upper_bound()
         equal = low == high
         upper, lower = np.isfinite(high) & ~equal, np.isfinite(low) & ~equal
-        below = np.vstack((np.column_stack((A, -high))[upper], np.column_stack((-A, low))[lower]))
-        found = [Block("zero", np.column_stack((A, -high))[equal]), Block("at most zero", below)]
-        return [block for block in found if block.A.shape[0]]
+        parts = [("zero", A, high, equal), ("at most zero", A, high, upper), ("at most zero", -A, -low, lower)]
+        return [Block(cone, _beside(rows[kept], -b[kept])) for cone, rows, b, kept in parts if kept.any()]
     if isinstance(constraint, LinearMatrixInequalityConstraint):
         constant, *slopes = (F.ravel("F") for F in constraint.F())
         return [Block("matrix", np.column_stack((*slopes, constant)))]
@@ -95,6 +94,12 @@ def blocks_of_constraint(constraint: Any) -> list[Block]:
         f"GraphOfConvexSets: a {type(constraint).__name__} can only be used in the restriction: use_in_transcription="
         "{GraphOfConvexSets.Transcription.kRestriction}. It is no linear constraint and no cone."
     )
+
+
+def _beside(A: Array, b: Array) -> Array:
+    result = np.empty((A.shape[0], A.shape[1] + 1))
+    result[:, :-1], result[:, -1] = A, b
+    return result
 
 
 _CONES = {

@@ -146,28 +146,21 @@ class ShortestPath:
         self._assembly.add_rows(signs[np.newaxis], np.concatenate((out, into)), balance, balance)
         if out.size:
             self._assembly.add_rows(np.ones((1, out.size)), out, -np.inf, float(not is_target))
-        # (1)
         points = [(f.y, f.phi) for f in leaving] + [(f.z, f.phi) for f in entering]
-        n = vertex.ambient_dimension()
-        if n and points:
-            self._add_points(vertex, [(columns[np.newaxis], [phi]) for columns, phi in points])
-            if not is_source and not is_target:
-                columns = np.stack([columns for columns, _ in points], axis=1)  # (3)
-                for row in columns:
-                    self._assembly.add_rows(signs[np.newaxis], row, 0.0, 0.0)
+        self._add_points(vertex, points)
         if not is_source and not is_target:
+            for row in zip(*(columns for columns, _ in points)):  # (3)
+                self._assembly.add_rows(signs[np.newaxis], np.array(row), 0.0, 0.0)
             self._add_two_cycles(vertex)
         self._add_vertex_terms(vertex, [(f.z, f.phi) for f in entering] if is_target else points, len(leaving))
 
-    def _add_points(self, vertex: Vertex, points: list[tuple[Index, list[int]]]) -> None:
-        """(1) for points in multiples of the set of a vertex."""
+    def _add_points(self, vertex: Vertex, points: list[tuple[Index, int]]) -> None:
+        """(1)"""
         blocks, num_new = vertex.blocks()
-        rows = []
-        for columns, phi in points:
-            new = self._assembly.add_new(num_new) if num_new else np.zeros(0, np.intp)
-            rows.append(np.concatenate((columns[0], phi, new)).astype(np.intp))
-        for block in blocks:
-            self._assembly.add_each(block, np.array(rows))
+        for columns, phi in points if blocks else ():
+            everything = np.concatenate((columns, [phi], self._assembly.add_new(num_new)))
+            for block in blocks:
+                self._assembly.add(block, everything)
 
     def _add_two_cycles(self, vertex: Vertex) -> None:
         """(4) and (5)."""
@@ -185,15 +178,12 @@ class ShortestPath:
                 self._assembly.add_rows(signs[np.newaxis], phis, 0.0, np.inf)
                 if not n:
                     continue
-                # w = (sum y - z_f, sum phi - phi_f, new), as M times columns
-                points = np.concatenate([*(each.y for each in others), back.z])
-                M = np.zeros((n + 1 + num_new, points.size + phis.size + num_new))
-                M[:n, : points.size] = np.kron(signs, np.eye(n))
-                M[n, points.size : points.size + phis.size] = signs
-                M[n + 1 :, points.size + phis.size :] = np.eye(num_new)
-                columns = np.concatenate((points, phis, self._assembly.add_new(num_new)))
+                new = self._assembly.add_new(num_new)
+                columns = np.concatenate((*(each.y for each in others), back.z, phis, new))
                 for cone, A in blocks:
-                    self._assembly.add(Block(cone, A @ M), columns)
+                    y, s = A[:, :n], A[:, n : n + 1]
+                    parts = (*(y for _ in others), -y, *(s for _ in others), -s, A[:, n + 1 :])
+                    self._assembly.add(Block(cone, np.concatenate(parts, axis=1)), columns)
 
     def _add_vertex_terms(self, vertex: Vertex, points: list[tuple[Index, int]], num_leaving: int) -> None:
         """Costs of a vertex, of one point for each edge that its flow takes, and constraints of all its points."""
