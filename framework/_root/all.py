@@ -95,14 +95,16 @@ _TRAJECTORIES = (
     "MultipleShooting",
 )  # fmt: skip
 _PLANNING = (
-    "CalcGridPointsOptions", "DofMask", "GetContinuousRevoluteJointIndices", "JointLimits",
+    "CalcGridPointsOptions", "DofMask", "GcsTrajectoryOptimization", "GetContinuousRevoluteJointIndices", "JointLimits",
     "KinematicTrajectoryOptimization", "RobotDiagram", "RobotDiagramBuilder", "RobotDiagramBuilder_", "RobotDiagram_",
     "Toppra", "ToppraDiscretization",
 )  # fmt: skip
 _SETS = (
-    "AffineBall", "AffineSubspace", "CartesianProduct", "ConvexHull", "ConvexSet",
-    "GcsGraphvizOptions", "GraphOfConvexSets", "GraphOfConvexSetsOptions", "HPolyhedron", "Hyperellipsoid",
-    "Hyperrectangle", "Intersection", "MinkowskiSum", "Point", "SampledVolume", "Spectrahedron", "VPolytope",
+    "AffineBall", "AffineSubspace", "CartesianProduct", "CheckIfSatisfiesConvexityRadius",
+    "ComputePairwiseIntersections", "ConvexHull", "ConvexSet", "GcsGraphvizOptions", "GraphOfConvexSets",
+    "GraphOfConvexSetsOptions", "HPolyhedron", "Hyperellipsoid", "Hyperrectangle", "ImplicitGraphOfConvexSets",
+    "ImplicitGraphOfConvexSetsFromExplicit", "Intersection", "MinkowskiSum", "PartitionConvexSet", "Point",
+    "SampledVolume", "Spectrahedron", "VPolytope",
 )  # fmt: skip
 _LATER: dict[str, tuple[str, ...]] = {
     "merganser.analysis.trajectory_optimization": _TRAJECTORIES,

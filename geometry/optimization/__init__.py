@@ -5,11 +5,20 @@ from merganser.geometry.optimization.affine_subspace import AffineSubspace
 from merganser.geometry.optimization.cartesian_product import CartesianProduct
 from merganser.geometry.optimization.convex_hull import ConvexHull
 from merganser.geometry.optimization.convex_set import ConvexSet
+from merganser.geometry.optimization.convexity_radius import (
+    CheckIfSatisfiesConvexityRadius,
+    ComputePairwiseIntersections,
+    PartitionConvexSet,
+)
 from merganser.geometry.optimization.graph_of_convex_sets import GraphOfConvexSets
 from merganser.geometry.optimization.graph_options import GcsGraphvizOptions, GraphOfConvexSetsOptions
 from merganser.geometry.optimization.hpolyhedron import HPolyhedron
 from merganser.geometry.optimization.hyperellipsoid import Hyperellipsoid
 from merganser.geometry.optimization.hyperrectangle import Hyperrectangle
+from merganser.geometry.optimization.implicit_graph import (
+    ImplicitGraphOfConvexSets,
+    ImplicitGraphOfConvexSetsFromExplicit,
+)
 from merganser.geometry.optimization.intersection import Intersection
 from merganser.geometry.optimization.minkowski_sum import MinkowskiSum
 from merganser.geometry.optimization.point import Point
@@ -21,6 +30,8 @@ __all__ = [
     "AffineBall",
     "AffineSubspace",
     "CartesianProduct",
+    "CheckIfSatisfiesConvexityRadius",
+    "ComputePairwiseIntersections",
     "ConvexHull",
     "ConvexSet",
     "GcsGraphvizOptions",
@@ -29,8 +40,11 @@ __all__ = [
     "HPolyhedron",
     "Hyperellipsoid",
     "Hyperrectangle",
+    "ImplicitGraphOfConvexSets",
+    "ImplicitGraphOfConvexSetsFromExplicit",
     "Intersection",
     "MinkowskiSum",
+    "PartitionConvexSet",
     "Point",
     "SampledVolume",
     "Spectrahedron",

@@ -51,20 +51,42 @@ def usable_edges(
     through each vertex: by a linear program for each edge of which two shortest ways do not show it. All edges of paths
     are among them; others may be, where only fractions of flows exist.
     """
+    edges = _on_simple_ways(edges, source, target)
+    after: dict[Vertex, list[Vertex]] = {}
+    for edge in edges:
+        after.setdefault(edge.u(), []).append(edge.v())
     return [
         edge
         for edge in edges
-        if edge.fixed_phi or _ways_are_apart(edges, edge, source, target) or _has_flows(edges, edge, source, target, solver, options)
+        if edge.fixed_phi
+        or _ways_are_apart(after, edge, source, target)
+        or _has_flows(edges, edge, source, target, solver, options)
     ]
 
 
-def _ways_are_apart(edges: Sequence[Edge], edge: Edge, source: Vertex, target: Vertex) -> bool:
+def _on_simple_ways(edges: Sequence[Edge], source: Vertex, target: Vertex) -> list[Edge]:
+    """Edges that a way from the source to the target has which visits no vertex twice, if all went both ways: those in
+    one biconnected component with an edge between source and target (Hopcroft and Tarjan 1973).
+    """
+    import networkx as nx
+
+    if source is target:
+        return list(edges)
+    graph = nx.Graph([(edge.u(), edge.v()) for edge in edges] + [(source, target)])
+    for component in nx.biconnected_component_edges(graph):
+        pairs = {frozenset(pair) for pair in component}
+        if frozenset((source, target)) in pairs:
+            return [edge for edge in edges if edge.fixed_phi or frozenset((edge.u(), edge.v())) in pairs]
+    return list(edges)
+
+
+def _ways_are_apart(after: dict[Vertex, list[Vertex]], edge: Edge, source: Vertex, target: Vertex) -> bool:
     """Whether a way from v to the target is left when a shortest one from the source to u is taken away."""
-    before = _way(edges, source, edge.u(), {edge.v(), target} - {edge.u()})
-    return before is not None and _way(edges, edge.v(), target, before) is not None
+    before = _way(after, source, edge.u(), {edge.v(), target} - {edge.u()})
+    return before is not None and _way(after, edge.v(), target, before) is not None
 
 
-def _way(edges: Sequence[Edge], start: Vertex, end: Vertex, without: set[Vertex]) -> set[Vertex] | None:
+def _way(after: dict[Vertex, list[Vertex]], start: Vertex, end: Vertex, without: set[Vertex]) -> set[Vertex] | None:
     """The vertices of a shortest way."""
     if start in without or end in without:
         return None
@@ -73,7 +95,7 @@ def _way(edges: Sequence[Edge], start: Vertex, end: Vertex, without: set[Vertex]
     while layer and end not in came_from:
         following = []
         for vertex in layer:
-            for other in (each.v() for each in vertex.outgoing):
+            for other in after.get(vertex, ()):
                 if other not in came_from and other not in without:
                     came_from[other] = vertex
                     following.append(other)
