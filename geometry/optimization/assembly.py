@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from merganser.framework.optimization.arrays import Objects, objects
 from merganser.framework.optimization.program import MathematicalProgram
-from merganser.framework.symbolic import MakeVectorContinuousVariable
 from merganser.geometry.optimization.arguments import Array
 from merganser.geometry.optimization.perspective import Block, add_block
 
@@ -35,6 +34,8 @@ class Assembly:
 
     def add_new(self, n: int) -> Index:
         """Adds n new variables; returns their columns."""
+        from merganser.framework.symbolic import MakeVectorContinuousVariable
+
         return self.add_variables(MakeVectorContinuousVariable(n, "w")) if n else np.zeros(0, np.intp)
 
     def add_rows(self, A: Array, columns: Index, lower: float, upper: float) -> None:

@@ -180,7 +180,9 @@ def ComputePairwiseIntersections(*args: Any, **kwargs: Any) -> tuple[list[tuple[
 def _forms(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, ...]:
     """The names of the arguments."""
     second = args[1] if len(args) > 1 else ()
-    two = "convex_sets_B" in kwargs or (np.size(np.asarray(second, dtype=object)) > 0 and isinstance(second[0], ConvexSet))
+    two = "convex_sets_B" in kwargs or (
+        np.size(np.asarray(second, dtype=object)) > 0 and isinstance(second[0], ConvexSet)
+    )
     place = 3 if two else 2
     is_flag = "preprocess_bbox" in kwargs or (len(args) > place and isinstance(args[place], (bool, np.bool_)))
     sets = ("convex_sets_A", "convex_sets_B") if two else ("convex_sets",)
@@ -214,7 +216,9 @@ class _Search:
         self, A: list[ConvexSet], B: list[ConvexSet], joints: list[int], boxes_A: Any, boxes_B: Any
     ) -> None:  # fmt: skip
         self._A, self._B, self._joints, self._boxes = A, B, joints, (boxes_A, boxes_B)
-        self._ranges = [[self._range(sets, boxes, i) for i in range(len(sets))] for sets, boxes in zip((A, B), self._boxes)]
+        self._ranges = [
+            [self._range(sets, boxes, i) for i in range(len(sets))] for sets, boxes in zip((A, B), self._boxes)
+        ]
 
     def _range(self, sets: list[ConvexSet], boxes: Any, i: int) -> Array:
         """Bounds of a set in the angles, shape [num_joints, 2]."""
@@ -239,7 +243,10 @@ class _Search:
     def _offsets(self, i: int, j: int) -> list[Array]:
         a, b = self._ranges[0][i], self._ranges[1][j]
         counts = [
-            range(int(np.ceil((low_b - high_a - _ROUNDING) / _TWO_PI)), int(np.floor((high_b - low_a + _ROUNDING) / _TWO_PI)) + 1)
+            range(
+                int(np.ceil((low_b - high_a - _ROUNDING) / _TWO_PI)),
+                int(np.floor((high_b - low_a + _ROUNDING) / _TWO_PI)) + 1,
+            )
             for (low_a, high_a), (low_b, high_b) in zip(a, b)
         ]
         offsets = []

@@ -21,7 +21,9 @@ def graphviz_string(
     lines = ["digraph GraphOfConvexSets {", "labelloc=t;"]
     lines += [f'{_key(each)} [label="{drawing.vertex_label(each)}"]' for each in vertices]
     lines += [f'{_ends(each)} [label="{drawing.edge_label(each)}"{drawing.shade(each)}];' for each in edges]
-    lines += [f'{_ends(each)} [label="{each.name()} = active", color="#ff0000", style="dashed"];' for each in active_path]
+    lines += [
+        f'{_ends(each)} [label="{each.name()} = active", color="#ff0000", style="dashed"];' for each in active_path
+    ]
     return "\n".join((*lines, "}", ""))
 
 

@@ -259,7 +259,9 @@ class GraphOfConvexSets:
         self._require_vertex(source, "GetSolutionPath", "source")
         self._require_vertex(target, "GetSolutionPath", "target")
         if not result.is_success():
-            raise RuntimeError(f"{where}: expected a result that is a success, got {result.get_solution_result().name}.")
+            raise RuntimeError(
+                f"{where}: expected a result that is a success, got {result.get_solution_result().name}."
+            )
         if not tolerance >= 0.0:
             raise ValueError(f"{where}: expected a tolerance of at least 0, got {tolerance}.")
         path = followed_path(source, target, self._flows(result), tolerance)

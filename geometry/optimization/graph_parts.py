@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["ALL", "Edge", "EdgeId", "Vertex", "VertexId"]
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,12 +14,14 @@ from merganser.framework.optimization.binding import Binding
 from merganser.framework.optimization.evaluators import Constraint, Cost
 from merganser.framework.optimization.parsing import parsed_cost, parsed_formulas
 from merganser.framework.optimization.result import MathematicalProgramResult
-from merganser.framework.symbolic import MakeVectorContinuousVariable, Variable
 from merganser.geometry.ids import _Identifier
 from merganser.geometry.optimization.arguments import Array
 from merganser.geometry.optimization.convex_set import ConvexSet
 from merganser.geometry.optimization.graph_options import Transcription
 from merganser.geometry.optimization.perspective import Block, blocks_of_set
+
+if TYPE_CHECKING:
+    from merganser.framework.symbolic import Variable
 
 ALL = frozenset(Transcription)
 
@@ -83,6 +85,8 @@ class _Part:
         Raises:
             RuntimeError: it has other variables, or no transcription is given.
         """
+        from merganser.framework.symbolic import Variable
+
         where = self._where("AddCost")
         given = e if binding is None else binding
         cost = given if isinstance(given, Binding) else parsed_cost(given)
@@ -157,6 +161,8 @@ class Vertex(_Part):
     """A convex set of a graph, with variables x for a vector of it."""
 
     def __init__(self, id: VertexId, set: ConvexSet, name: str) -> None:
+        from merganser.framework.symbolic import MakeVectorContinuousVariable
+
         self._id, self._set = id, set.Clone()
         self._x = MakeVectorContinuousVariable(set.ambient_dimension(), name)
         self._blocks: tuple[list[Block], int] | None = None
@@ -209,6 +215,8 @@ class Edge(_Part):
     """A directed edge from a vertex u to a vertex v, with a binary variable phi that says whether a path has it."""
 
     def __init__(self, id: EdgeId, u: Vertex, v: Vertex, name: str) -> None:
+        from merganser.framework.symbolic import MakeVectorContinuousVariable, Variable
+
         self._id, self._u, self._v = id, u, v
         self._phi = Variable(f"{name}phi", Variable.Type.BINARY)
         self.y = MakeVectorContinuousVariable(u.ambient_dimension(), f"{name}y")  # phi xu

@@ -48,10 +48,11 @@ def usable_edges(
     edges: Sequence[Edge], source: Vertex, target: Vertex, solver: SolverInterface | None, options: SolverOptions | None
 ) -> list[Edge]:
     """Edges (u, v) for which there are flows of 1 from the source to u, and from v to the target, with at most 1 in all
-    through each vertex: by a linear program for each edge of which two shortest ways do not show it. All edges of paths
+    through each vertex: by a linear program for each edge of which shorter ways do not tell. All edges of paths
     are among them; others may be, where only fractions of flows exist.
     """
     edges = _on_simple_ways(edges, source, target)
+    flows = _TwoFlows(edges, source, target)
     after: dict[Vertex, list[Vertex]] = {}
     for edge in edges:
         after.setdefault(edge.u(), []).append(edge.v())
@@ -60,7 +61,7 @@ def usable_edges(
         for edge in edges
         if edge.fixed_phi
         or _ways_are_apart(after, edge, source, target)
-        or _has_flows(edges, edge, source, target, solver, options)
+        or (flows.may_exist(edge) and flows.exist(edge, solver, options))
     ]
 
 
@@ -81,9 +82,14 @@ def _on_simple_ways(edges: Sequence[Edge], source: Vertex, target: Vertex) -> li
 
 
 def _ways_are_apart(after: dict[Vertex, list[Vertex]], edge: Edge, source: Vertex, target: Vertex) -> bool:
-    """Whether a way from v to the target is left when a shortest one from the source to u is taken away."""
+    """Whether a way from v to the target is left when a shortest one from the source to u is taken away, or a way from
+    the source to u when a shortest one from v to the target is.
+    """
     before = _way(after, source, edge.u(), {edge.v(), target} - {edge.u()})
-    return before is not None and _way(after, edge.v(), target, before) is not None
+    if before is not None and _way(after, edge.v(), target, before) is not None:
+        return True
+    behind = _way(after, edge.v(), target, {edge.u(), source} - {edge.v()})
+    return behind is not None and _way(after, source, edge.u(), behind) is not None
 
 
 def _way(after: dict[Vertex, list[Vertex]], start: Vertex, end: Vertex, without: set[Vertex]) -> set[Vertex] | None:
@@ -110,30 +116,63 @@ def _way(after: dict[Vertex, list[Vertex]], start: Vertex, end: Vertex, without:
     return way
 
 
-def _has_flows(
-    edges: Sequence[Edge], edge: Edge, source: Vertex, target: Vertex, solver: SolverInterface | None,
-    options: SolverOptions | None,
-) -> bool:  # fmt: skip
-    from scipy.sparse import block_diag, csc_matrix, hstack
+class _TwoFlows:
+    """A linear program with a flow from the source to u and one from v to the target, for edges (u, v)."""
 
-    vertices = list(dict.fromkeys(v for each in edges for v in (each.u(), each.v())))
-    place = {vertex: i for i, vertex in enumerate(vertices)}
-    count, size = len(edges), len(vertices)
-    heads, tails = [place[each.v()] for each in edges], [place[each.u()] for each in edges]
-    out = csc_matrix((np.ones(count), (tails, np.arange(count))), (size, count))
-    into = csc_matrix((np.ones(count), (heads, np.arange(count))), (size, count))
-    right = np.zeros(2 * size)
-    for start, end, first in ((source, edge.u(), 0), (edge.v(), target, size)):
-        right[first + place[start]] += 1.0
-        right[first + place[end]] -= 1.0
-    visits = np.ones(size)  # how much may still come in
-    visits[place[source]] = 0.0
-    visits[place[edge.v()]] = 0.0
-    prog = MathematicalProgram()
-    flows = prog.NewContinuousVariables(2 * count, "flow")
-    prog.AddBoundingBoxConstraint(0.0, 1.0, flows)
-    net = block_diag((out - into, out - into), format="csc")
-    prog.AddLinearConstraint(net, right, right, flows)
-    prog.AddLinearConstraint(hstack((into, into), format="csc"), np.full(size, -np.inf), visits, flows)
-    result = Solve(prog, None, options) if solver is None else solver.Solve(prog, None, options)
-    return result.get_solution_result() is not SolutionResult.kInfeasibleConstraints
+    def __init__(self, edges: Sequence[Edge], source: Vertex, target: Vertex) -> None:
+        from scipy.sparse import block_diag, csc_matrix, hstack
+
+        self._source, self._target = source, target
+        self._edges = edges
+        vertices = dict.fromkeys([source, target, *(v for each in edges for v in (each.u(), each.v()))])
+        self._place = {vertex: i for i, vertex in enumerate(vertices)}
+        count, size = len(edges), len(vertices)
+        out, into = (
+            csc_matrix((np.ones(count), ([self._place[each] for each in ends], np.arange(count))), (size, count))
+            for ends in ([each.u() for each in edges], [each.v() for each in edges])
+        )
+        self._net = block_diag((out - into, out - into), format="csc")
+        self._visits = hstack((into, into), format="csc")
+        self._flows = MathematicalProgram().NewContinuousVariables(2 * count, "flow")
+
+    def may_exist(self, edge: Edge) -> bool:
+        """Whether two ways without a vertex in common lead from {source, v} to {u, target}, by a maximum flow of whole
+        numbers (Menger's theorem): it takes less time, and refuses nearly all edges that the program does.
+        """
+        from scipy.sparse import csr_matrix
+        from scipy.sparse.csgraph import maximum_flow
+
+        # of vertex i, the nodes 2 i and 2 i + 1, with an arc of 1 between them
+        place, size = self._place, len(self._place)
+        begin, end = 2 * size, 2 * size + 1
+        u, v, s, t = (place[each] for each in (edge.u(), edge.v(), self._source, self._target))
+        others = [each for each in self._edges if each is not edge]
+        rows = [
+            *range(0, 2 * size, 2),
+            *(2 * place[each.u()] + 1 for each in others),
+            begin,
+            begin,
+            2 * u + 1,
+            2 * t + 1,
+        ]
+        columns = [*range(1, 2 * size, 2), *(2 * place[each.v()] for each in others), 2 * s, 2 * v, end, end]
+        arcs = csr_matrix((np.ones(len(rows), np.int32), (rows, columns)), (2 * size + 2, 2 * size + 2))
+        arcs.data[:] = 1  # also of parallel edges
+        return int(maximum_flow(arcs, begin, end).flow_value) == 2
+
+    def exist(self, edge: Edge, solver: SolverInterface | None, options: SolverOptions | None) -> bool:
+        """Whether there are flows for an edge."""
+        place, size = self._place, len(self._place)
+        right = np.zeros(2 * size)
+        for start, end, first in ((self._source, edge.u(), 0), (edge.v(), self._target, size)):
+            right[first + place[start]] += 1.0
+            right[first + place[end]] -= 1.0
+        visits = np.ones(size)  # how much flow may come in: none where a way begins
+        visits[[place[self._source], place[edge.v()]]] = 0.0
+        prog = MathematicalProgram()
+        prog.AddDecisionVariables(self._flows)
+        prog.AddBoundingBoxConstraint(0.0, 1.0, self._flows)
+        prog.AddLinearConstraint(self._net, right, right, self._flows)
+        prog.AddLinearConstraint(self._visits, np.full(size, -np.inf), visits, self._flows)
+        result = Solve(prog, None, options) if solver is None else solver.Solve(prog, None, options)
+        return result.get_solution_result() is not SolutionResult.kInfeasibleConstraints

@@ -37,8 +37,8 @@ def sampled_paths(
 ) -> list[list[Edge]]:
     """Different paths by random walks, whose steps are as likely as flows are great.
 
-    A walk goes to no vertex twice, and back where it can go no further (Marcucci, Petersen, von Wrangel, Tedrake, Motion
-    planning around obstacles with convex optimization, Science Robotics 2023, section 4.2).
+    A walk goes to no vertex twice, and back where it can go no further (Marcucci, Petersen, von Wrangel, Tedrake,
+    Motion planning around obstacles with convex optimization, Science Robotics 2023, section 4.2).
     """
     generator = RandomGenerator(options.rounding_seed)
     found: dict[tuple[Edge, ...], None] = {}

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-__all__ = ["Extreme", "distance_to", "extreme", "failure", "feasible_point", "meet_moved", "nearest_point", "solved", "start"]
+__all__ = [
+    "Extreme",
+    "distance_to",
+    "extreme",
+    "failure",
+    "feasible_point",
+    "meet_moved",
+    "nearest_point",
+    "solved",
+    "start",
+]
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 

@@ -22,19 +22,21 @@ from __future__ import annotations
 __all__ = ["ShortestPath"]
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from merganser.framework.optimization.arrays import objects
 from merganser.framework.optimization.program import MathematicalProgram
 from merganser.framework.optimization.result import MathematicalProgramResult
-from merganser.framework.symbolic import Variable
 from merganser.geometry.optimization.arguments import Array
 from merganser.geometry.optimization.assembly import Assembly, Index
 from merganser.geometry.optimization.graph_options import Transcription
 from merganser.geometry.optimization.graph_parts import Edge, Vertex
 from merganser.geometry.optimization.perspective import Block, blocks_of_constraint, blocks_of_cost
+
+if TYPE_CHECKING:
+    from merganser.framework.symbolic import Variable
 
 NO_FLOW = 1e-8  # a vertex with less has no vector: that would be rounding over rounding
 
@@ -63,6 +65,8 @@ class ShortestPath:
         Raises:
             RuntimeError: a cost or constraint has no perspective.
         """
+        from merganser.framework.symbolic import Variable
+
         self._vertices = list(vertices)
         self._source, self._target, self._is_relaxed = source, target, is_relaxed
         self._transcription = Transcription.kRelaxation if is_relaxed else Transcription.kMIP
@@ -242,4 +246,3 @@ class ShortestPath:
         if total < NO_FLOW:
             return nothing
         return np.asarray(sum(x[flow.z if is_target else flow.y] for flow in flows) / total)
-

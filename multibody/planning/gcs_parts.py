@@ -7,7 +7,7 @@ points as columns, those of the k-th derivative of r are P M_k. Variables of its
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,13 @@ from merganser.framework.optimization import (
     LinearEqualityConstraint,
     MathematicalProgram,
 )
-from merganser.framework.symbolic import MakeMatrixContinuousVariable, Variable
 from merganser.framework.trajectories import BezierCurve
 from merganser.geometry.optimization import GraphOfConvexSets
 from merganser.multibody.planning.limits import checked_limits
 from merganser.multibody.planning.spline_constraints import DerivativeBounds
+
+if TYPE_CHECKING:
+    from merganser.framework.symbolic import Variable
 
 __all__ = ["ALL", "EdgeTerms", "Layout", "TimeContinuity", "matched", "moved"]
 
@@ -63,7 +65,10 @@ class Layout:
         """lower h <= sum_j weights[j] p_j <= upper h as rows of x; infinite bounds have none."""
         A = self.combined(weights)
         above, below = A.copy(), A.copy()
-        above[:, -1], below[:, -1] = -np.where(np.isfinite(lower), lower, 0.0), -np.where(np.isfinite(upper), upper, 0.0)
+        above[:, -1], below[:, -1] = (
+            -np.where(np.isfinite(lower), lower, 0.0),
+            -np.where(np.isfinite(upper), upper, 0.0),
+        )
         rows = np.vstack((above[np.isfinite(lower)], below[np.isfinite(upper)]))
         count = int(np.isfinite(lower).sum())
         low = np.concatenate((np.zeros(count), np.full(rows.shape[0] - count, -np.inf)))
@@ -137,6 +142,8 @@ def checked_order(value: Any, least: int, where: str, name: str) -> int:
 
 def placeholders_of(layout: Layout, suffix: str) -> tuple[Objects, Variable, Objects]:
     """Placeholders of control points and a duration, and all of them in the order of x."""
+    from merganser.framework.symbolic import MakeMatrixContinuousVariable, Variable
+
     points = MakeMatrixContinuousVariable(layout.num_positions, layout.order + 1, f"x{suffix}")
     duration = Variable(f"t{suffix}")
     return points, duration, np.concatenate((points.ravel("F"), [duration]))

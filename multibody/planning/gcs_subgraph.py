@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.optimization import (
+    Binding,
     L2NormCost,
     LinearConstraint,
     LinearCost,
     LinearEqualityConstraint,
     QuadraticCost,
 )
-from merganser.framework.optimization import Binding
 from merganser.framework.optimization.arrays import matrix, scalar
-from merganser.framework.symbolic import Variable
 from merganser.geometry.optimization import (
     CartesianProduct,
     ConvexSet,
@@ -40,6 +39,9 @@ from merganser.multibody.planning.gcs_parts import (
     placeholders_of,
 )
 
+if TYPE_CHECKING:
+    from merganser.framework.symbolic import Variable
+
 __all__ = ["EdgesBetweenSubgraphs", "Subgraph", "added_edges"]
 
 Array = NDArray[np.float64]
@@ -61,7 +63,7 @@ def added_edges(
 
 
 class Subgraph(EdgeTerms):
-    """Regions of positions, each with a segment of a trajectory in it; GcsTrajectoryOptimization.AddRegions makes it."""
+    """Regions of positions, each with a segment of a trajectory; GcsTrajectoryOptimization.AddRegions makes it."""
 
     def __init__(
         self, graph: GraphOfConvexSets, regions: Sequence[ConvexSet], num_positions: int, order: int, h_min: float,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -151,13 +152,13 @@ class GcsTrajectoryOptimization:
         for i, region in enumerate(regions):
             if region.ambient_dimension() != self._num_positions:
                 raise ValueError(
-                    f"{where}: expected regions of dimension {self._num_positions}, got {region.ambient_dimension()} of "
-                    f"region {i}."
+                    f"{where}: expected regions of dimension {self._num_positions}, got "
+                    f"{region.ambient_dimension()} of region {i}."
                 )
             if self._joints and not CheckIfSatisfiesConvexityRadius(region, self._joints):
                 raise RuntimeError(
-                    f"{where}: region {i} is pi or more wide in one of the angles {self._joints}. Make smaller pieces of "
-                    "it with PartitionConvexSet."
+                    f"{where}: region {i} is pi or more wide in one of the angles {self._joints}. Make smaller "
+                    "pieces of it with PartitionConvexSet."
                 )
 
     def _given_edges(
@@ -252,7 +253,10 @@ class GcsTrajectoryOptimization:
     # -- costs and constraints of all subgraphs ---------------------------------------------------------------------
 
     def _everywhere(
-        self, least: int, add: Callable[[Subgraph], None], to_edges: Callable[[EdgesBetweenSubgraphs], None] | None = None
+        self,
+        least: int,
+        add: Callable[[Subgraph], None],
+        to_edges: Callable[[EdgesBetweenSubgraphs], None] | None = None,
     ) -> None:
         """Adds something to all subgraphs whose segments have some order at least, now and later; so for edges."""
         self._of_subgraphs.append((least, add))
@@ -295,7 +299,7 @@ class GcsTrajectoryOptimization:
         self._everywhere(1, lambda subgraph: subgraph.AddVelocityBounds(lower, upper))
 
     def AddNonlinearDerivativeBounds(self, lb: Any, ub: Any, derivative_order: int) -> None:
-        """Adds Subgraph.AddNonlinearDerivativeBounds to all subgraphs of at least this order, also to those added later.
+        """Adds Subgraph.AddNonlinearDerivativeBounds to all subgraphs of at least this order, now and later.
 
         Raises:
             RuntimeError: derivative_order is less than 2: AddVelocityBounds is convex.
@@ -404,7 +408,7 @@ class GcsTrajectoryOptimization:
         if len(vertices) < 2:
             raise ValueError(f"{where}: expected at least two vertices, got {len(vertices)}.")
         edges = []
-        for u, v in zip(vertices, vertices[1:]):
+        for u, v in itertools.pairwise(vertices):
             found = [edge for edge in u.outgoing_edges() if edge.v() is v]
             if len(found) != 1:
                 raise RuntimeError(f"{where}: expected one edge from '{u.name()}' to '{v.name()}', got {len(found)}.")
