@@ -88,6 +88,8 @@ class ShortestPath:
             self._leaving[flow.edge.u()].append(flow)
             self._entering[flow.edge.v()].append(flow)
             self._add_edge(flow)
+        if not self._flows:
+            self._assembly.add_new(1)  # solvers take no program without variables
         for vertex in self._vertices:
             self._add_vertex(vertex)
         self.prog = self._program(phis)
