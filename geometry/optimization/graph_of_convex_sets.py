@@ -6,7 +6,7 @@ __all__ = ["GraphOfConvexSets"]
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -18,10 +18,11 @@ from merganser.framework.optimization.program import MathematicalProgram
 from merganser.framework.optimization.result import MathematicalProgramResult
 from merganser.framework.optimization.solver import SolverInterface
 from merganser.framework.optimization.solver_options import SolverOptions
+from merganser.geometry.optimization import graph_options, graph_parts
 from merganser.geometry.optimization.convex_restriction import ConvexRestriction
 from merganser.geometry.optimization.convex_set import ConvexSet
 from merganser.geometry.optimization.graph_drawing import graphviz_string
-from merganser.geometry.optimization.graph_options import GcsGraphvizOptions, GraphOfConvexSetsOptions, Transcription
+from merganser.geometry.optimization.graph_options import GcsGraphvizOptions, GraphOfConvexSetsOptions
 from merganser.geometry.optimization.graph_parts import Edge, EdgeId, Vertex, VertexId
 from merganser.geometry.optimization.graph_preprocessing import reachable_edges, usable_edges
 from merganser.geometry.optimization.path_rounding import followed_path, sampled_paths
@@ -35,11 +36,11 @@ class GraphOfConvexSets:
     least cost (Marcucci, Umenberger, Parrilo, Tedrake, Shortest paths in graphs of convex sets, 2024).
     """
 
-    VertexId = VertexId
-    EdgeId = EdgeId
-    Vertex = Vertex
-    Edge = Edge
-    Transcription = Transcription
+    VertexId: TypeAlias = graph_parts.VertexId
+    EdgeId: TypeAlias = graph_parts.EdgeId
+    Vertex: TypeAlias = graph_parts.Vertex
+    Edge: TypeAlias = graph_parts.Edge
+    Transcription: TypeAlias = graph_options.Transcription
 
     def __init__(self) -> None:
         self._vertices: dict[Vertex, None] = {}

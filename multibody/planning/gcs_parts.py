@@ -7,7 +7,7 @@ points as columns, those of the k-th derivative of r are P M_k. Variables of its
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,8 @@ from merganser.framework.optimization import (
     Constraint,
     LinearConstraint,
     LinearEqualityConstraint,
-    MathematicalProgram,
 )
+from merganser.framework.optimization.parsing import parsed_cost, parsed_formulas
 from merganser.framework.trajectories import BezierCurve
 from merganser.geometry.optimization import GraphOfConvexSets
 from merganser.multibody.planning.limits import checked_limits
@@ -32,9 +32,9 @@ __all__ = ["ALL", "EdgeTerms", "Layout", "TimeContinuity", "matched", "moved"]
 
 Array = NDArray[np.float64]
 Objects = NDArray[Any]
-Vertex = GraphOfConvexSets.Vertex
-Edge = GraphOfConvexSets.Edge
-Transcription = GraphOfConvexSets.Transcription
+Vertex: TypeAlias = GraphOfConvexSets.Vertex
+Edge: TypeAlias = GraphOfConvexSets.Edge
+Transcription: TypeAlias = GraphOfConvexSets.Transcription
 ALL = frozenset(Transcription)
 NOT_CONVEX = frozenset({Transcription.kMIP, Transcription.kRestriction})
 CONVEX = frozenset({Transcription.kRelaxation})
@@ -108,13 +108,7 @@ def matched(given: Any, placeholders: Objects, where: str, is_cost: bool) -> Bin
     Raises:
         RuntimeError: it has other variables.
     """
-    if isinstance(given, Binding):
-        binding = given
-    else:
-        prog = MathematicalProgram()
-        known = given.GetVariables() if is_cost else given.GetFreeVariables()
-        prog.AddDecisionVariables(np.array(list(known), dtype=object))
-        binding = prog.AddCost(given) if is_cost else prog.AddConstraint(given)
+    binding = given if isinstance(given, Binding) else parsed_cost(given) if is_cost else parsed_formulas(given)
     allowed = set(placeholders.tolist())
     for variable in binding.variables():
         if variable not in allowed:

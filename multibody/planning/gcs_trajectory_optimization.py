@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from merganser.geometry.optimization import (
     Point,
 )
 from merganser.geometry.optimization.convexity_radius import checked_joints
+from merganser.multibody.planning import gcs_subgraph
 from merganser.multibody.planning.gcs_parts import Edge, Vertex, checked_order
 from merganser.multibody.planning.gcs_segments import normalized, unwrapped
 from merganser.multibody.planning.gcs_subgraph import EdgesBetweenSubgraphs, Subgraph, added_edges
@@ -51,8 +52,8 @@ class GcsTrajectoryOptimization:
         ValueError: num_positions is less than 1, or a place is there twice or is none.
     """
 
-    Subgraph = Subgraph
-    EdgesBetweenSubgraphs = EdgesBetweenSubgraphs
+    Subgraph: TypeAlias = gcs_subgraph.Subgraph
+    EdgesBetweenSubgraphs: TypeAlias = gcs_subgraph.EdgesBetweenSubgraphs
 
     def __init__(self, num_positions: int, continuous_revolute_joints: Sequence[int] = ()) -> None:
         where = "GcsTrajectoryOptimization"
