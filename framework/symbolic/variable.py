@@ -63,7 +63,7 @@ class Variable(Term):
         self._index = new_number(type.value) if index is None else index
 
     @property
-    def _node(self) -> Symbol:  # type: ignore[override]
+    def _node(self) -> Symbol:
         # Made when it is first used: it takes 40 us, and programs have thousands of variables that no expression has.
         if self._symbol is None:
             self._symbol = new_symbol(self._name, self._index)

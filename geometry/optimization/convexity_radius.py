@@ -179,7 +179,7 @@ def ComputePairwiseIntersections(*args: Any, **kwargs: Any) -> tuple[list[tuple[
 
 def _forms(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, ...]:
     """The names of the arguments."""
-    second = args[1] if len(args) > 1 else ()
+    second: Any = args[1] if len(args) > 1 else []
     two = "convex_sets_B" in kwargs or (
         np.size(np.asarray(second, dtype=object)) > 0 and isinstance(second[0], ConvexSet)
     )

@@ -64,7 +64,8 @@ def blocks_of_set(set: ConvexSet) -> tuple[list[Block], int]:
         places = prog.FindDecisionVariableIndices(binding.variables())
         for block in blocks_of_constraint(binding.evaluator()):
             A = np.zeros((block.A.shape[0], prog.num_vars()))
-            np.add.at(A, (slice(None), places), block.A[:, :-1])  # there are no constants: all is in y and s
+            for place, column in zip(places, block.A[:, :-1].T):  # there are no constants: all is in y and s
+                A[:, place] += column
             blocks.append(Block(block.cone, A))
     return blocks, prog.num_vars() - n - 1
 
@@ -102,7 +103,7 @@ def _beside(A: Array, b: Array) -> Array:
     return result
 
 
-_CONES = {
+_CONES: dict[Any, str] = {
     LorentzConeConstraint: "lorentz",
     RotatedLorentzConeConstraint: "rotated",
     ExponentialConeConstraint: "exponential",

@@ -83,9 +83,11 @@ def plot_graph(gcs: GraphOfConvexSets, result: MathematicalProgramResult | None 
         ValueError: a set is of another dimension, empty or unbounded.
     """
     ax = plot_sets([vertex.set() for vertex in gcs.Vertices()], ax)
-    for edge in gcs.Edges() if result is not None else ():
-        flow = float(result.GetSolution(edge.phi())) if result is not None and result.has_variable(edge.phi()) else 0.0
-        ends = (edge.u().GetSolution(result), edge.v().GetSolution(result)) if result is not None else (None, None)
-        if flow > 1e-3 and ends[0] is not None and ends[1] is not None:
-            ax.plot(*np.transpose(ends), "C3.-", alpha=min(flow, 1.0))
+    if result is None:
+        return ax
+    for edge in gcs.Edges():
+        flow = float(result.GetSolution(edge.phi())) if result.has_variable(edge.phi()) else 0.0
+        begin, end = edge.u().GetSolution(result), edge.v().GetSolution(result)
+        if flow > 1e-3 and begin is not None and end is not None:
+            ax.plot(*np.column_stack((begin, end)), "C3.-", alpha=min(flow, 1.0))
     return ax

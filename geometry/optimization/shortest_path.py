@@ -12,7 +12,7 @@ whether the path has the edge e = (u, v), y_e = phi_e x_u and z_e = phi_e x_v, a
 
 where (4) and (5), for e from v to w and f back, keep flow from going to and fro; they hold for all paths, and make the
 relaxation tighter (Marcucci, Umenberger, Parrilo, Tedrake, Shortest paths in graphs of convex sets, SIAM J. Optim.
-2024). The cost of a vertex is that of its y on each outgoing edge; of t, that of its z on each incoming one.
+2024). Costs and constraints of a vertex are those of its y on each outgoing edge; of t, of its z on each incoming one.
 
 With phi in {0, 1} this is the problem; with phi from 0 to 1 it is its convex relaxation, whose cost is a lower bound.
 """
@@ -158,7 +158,7 @@ class ShortestPath:
             for row in zip(*(columns for columns, _ in points)):  # (3)
                 self._assembly.add_rows(signs[np.newaxis], np.array(row), 0.0, 0.0)
             self._add_two_cycles(vertex)
-        self._add_vertex_terms(vertex, [(f.z, f.phi) for f in entering] if is_target else points, len(leaving))
+        self._add_vertex_terms(vertex, points[len(leaving) :] if is_target else points[: len(leaving)])
 
     def _add_points(self, vertex: Vertex, points: list[tuple[Index, int]]) -> None:
         """(1)"""
@@ -191,22 +191,21 @@ class ShortestPath:
                     parts = (*(y for _ in others), -y, *(s for _ in others), -s, A[:, n + 1 :])
                     self._assembly.add(Block(cone, np.concatenate(parts, axis=1)), columns)
 
-    def _add_vertex_terms(self, vertex: Vertex, points: list[tuple[Index, int]], num_leaving: int) -> None:
-        """Costs of a vertex, of one point for each edge that its flow takes, and constraints of all its points."""
+    def _add_vertex_terms(self, vertex: Vertex, points: list[tuple[Index, int]]) -> None:
+        """Costs and constraints of a vertex, of its point on each edge that its flow takes."""
         used = [(cost, l) for cost, where, l in vertex.costs if self._transcription in where]
         constraints = [each for each, where in vertex.constraints if self._transcription in where]
         if not used and not constraints:
             return
         names = vertex.x().tolist()
-        for i, (columns, phi) in enumerate(points):
+        for columns, phi in points:
             column_of = dict(zip(names, columns))
             for constraint in constraints:
                 self._add_constraint(constraint, column_of, phi)
-            if vertex is self._target or i < num_leaving:
-                for cost, l in used:
-                    place = int(self._assembly.add_new(1)[0])
-                    self._vertex_costs.setdefault(l, []).append(place)
-                    self._add_cost(cost, column_of, phi, place)
+            for cost, l in used:
+                place = int(self._assembly.add_new(1)[0])
+                self._vertex_costs.setdefault(l, []).append(place)
+                self._add_cost(cost, column_of, phi, place)
 
     # -- solutions --------------------------------------------------------------------------------------------------
 

@@ -140,7 +140,7 @@ def placeholders_of(layout: Layout, suffix: str) -> tuple[Objects, Variable, Obj
 
     points = MakeMatrixContinuousVariable(layout.num_positions, layout.order + 1, f"x{suffix}")
     duration = Variable(f"t{suffix}")
-    return points, duration, np.concatenate((points.ravel("F"), [duration]))
+    return points, duration, np.array([*points.ravel("F"), duration], dtype=object)
 
 
 class EdgeTerms:

@@ -50,7 +50,7 @@ def unwrapped(
             raise ValueError(f"{where}: expected {len(places)} values in starting_rounds, got {len(starting_rounds)}.")
         first = curves[0].control_points()[places, 0]
         move[places] = _TWO_PI * (np.array(starting_rounds) - np.floor(first / _TWO_PI))
-    moved = []
+    moved: list[BezierCurve] = []
     for i, curve in enumerate(curves):
         points = curve.control_points()
         if moved:

@@ -138,7 +138,7 @@ def test_texts_are_those_of_pydrake():
         u, v = graph.AddVertex(sets.Point([0.0, 1.0])), graph.AddVertex(sets.Point([2.0, 1.0]), "goal")
         edge = graph.AddEdge(u, v)
         edge.AddCost(edge.xv()[0] + 1.0)
-        result = graph.SolveConvexRestriction([edge])
+        result = solved(sets, programs, graph, u, v)
         text = graph.GetGraphvizString(result, active_path=[edge])
         for number, vertex in enumerate((u, v)):
             text = text.replace(f"v{vertex.id().get_value()} ", f"n{number} ")
