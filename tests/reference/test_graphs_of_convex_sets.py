@@ -1,4 +1,4 @@
-"""Graphs of convex sets are those of pydrake: costs of relaxations, of rounded paths and of trajectories; and as fast."""
+"""Graphs of convex sets are those of pydrake: costs of relaxations, rounded paths and trajectories, and times."""
 
 from __future__ import annotations
 

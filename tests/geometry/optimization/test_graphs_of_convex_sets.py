@@ -225,7 +225,7 @@ def test_transcriptions_choose_what_is_used():
 
 
 def test_cones_hold_on_the_way():
-    graph, s, t, above, below, edges = detour()
+    graph, s, t, above, _below, edges = detour()
     edges[2].AddPhiConstraint(False)
     near = LorentzConeConstraint(np.vstack((np.zeros(2), np.eye(2))), [0.3, -2.0, -2.5])  # |x - center| <= 0.3
     above.AddConstraint(Binding[Constraint](near, above.x()))
@@ -245,7 +245,7 @@ def test_cones_hold_on_the_way():
 
 def test_random_walks_take_each_path_once():
     graph, s, t, _, _, edges = detour()
-    flows = {edge: 0.5 for edge in edges}
+    flows = dict.fromkeys(edges, 0.5)
     paths = graph.SamplePaths(s, t, flows, GraphOfConvexSetsOptions(max_rounded_paths=10))
     assert sorted(map(len, paths)) == [2, 2] and {path[0] for path in paths} == {edges[0], edges[2]}
     assert len(graph.SamplePaths(s, t, flows, GraphOfConvexSetsOptions(max_rounded_paths=1))) == 1
@@ -260,7 +260,7 @@ def test_random_walks_take_each_path_once():
 
 
 def test_restrictions_solve_active_edges_alone():
-    graph, s, t, above, below, edges = detour()
+    graph, _s, _t, above, _below, edges = detour()
     result = graph.SolveConvexRestriction(edges[2:], relaxed(restriction_solver=ClarabelSolver()))
     assert result.get_optimal_cost() == pytest.approx(2.0 * np.hypot(2.0, 3.0), rel=1e-6)
     assert above.GetSolution(result) is None and result.GetSolution(edges[0].phi()) == 0.0
@@ -271,7 +271,7 @@ def test_restrictions_solve_active_edges_alone():
 
 
 def test_sets_without_dimension_are_places_to_start_from():
-    graph, s, t, above, below, edges = detour()
+    graph, _s, t, above, below, _edges = detour()
     anywhere = graph.AddVertex(Point())
     for vertex in (above, below):
         graph.AddEdge(anywhere, vertex)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -23,7 +25,7 @@ def corner(order=3, ends=((0.5, 0.0), (3.0, 2.5))):
 
 
 def test_the_shortest_trajectory_goes_around_the_corner():
-    gcs, start, main, goal, _ = corner()
+    gcs, start, _main, goal, _ = corner()
     gcs.AddPathLengthCost()
     trajectory, result = gcs.SolvePath(start, goal)
     assert result.is_success()
@@ -37,7 +39,7 @@ def test_the_shortest_trajectory_goes_around_the_corner():
 
 
 def test_the_fastest_trajectory_keeps_its_velocity():
-    gcs, start, main, goal, (leave, arrive) = corner()
+    gcs, start, _main, goal, (leave, arrive) = corner()
     gcs.AddTimeCost()
     gcs.AddVelocityBounds([-1.0, -0.5], [1.0, 0.5])
     gcs.AddPathContinuityConstraints(1)
@@ -59,7 +61,7 @@ def test_the_fastest_trajectory_keeps_its_velocity():
 
 
 def test_time_derivatives_are_continuous_and_bounded():
-    gcs, start, main, goal, _ = corner(order=4)
+    gcs, start, _main, goal, _ = corner(order=4)
     gcs.AddTimeCost()
     gcs.AddPathEnergyCost(0.1)
     gcs.AddVelocityBounds([-1.0, -1.0], [1.0, 1.0])
@@ -68,7 +70,7 @@ def test_time_derivatives_are_continuous_and_bounded():
     trajectory, result = gcs.SolvePath(start, goal)
     assert result.is_success()
     segments = [trajectory.segment(i) for i in range(1, trajectory.get_number_of_segments())]
-    for before, after in zip(segments, segments[1:]):
+    for before, after in itertools.pairwise(segments):
         slopes = before.EvalDerivative(before.end_time()), after.EvalDerivative(after.start_time())
         np.testing.assert_allclose(*slopes, atol=1e-3)
     for segment in segments:
@@ -94,7 +96,7 @@ def test_placeholders_stand_for_all_vertices_and_edges():
     main.AddEdgeConstraint(main.edge_constituent_vertex_control_points()[0][1, 1] <= 1.2)
     main.AddEdgeCost(3.0 * main.edge_constituent_vertex_durations()[1])
     leave.AddEdgeConstraint(leave.edge_constituent_vertex_durations()[1] <= 5.0)
-    trajectory, result = gcs.SolvePath(start, goal)
+    _trajectory, result = gcs.SolvePath(start, goal)
     vertices = main.Vertices()
     first, second = (vertex.GetSolution(result) for vertex in vertices)
     assert first[-1] == pytest.approx(0.75, abs=1e-4) and second[-1] == pytest.approx(0.75, abs=1e-4)
@@ -171,7 +173,7 @@ def test_known_vertices_are_solved_alone():
 
 
 def test_what_cannot_be_reached_has_an_empty_trajectory():
-    gcs, start, main, _, _ = corner()
+    gcs, start, _main, _, _ = corner()
     apart = gcs.AddRegions([box([8, 8], [9, 9])], 1)
     trajectory, result = gcs.SolvePath(start, apart)
     assert not result.is_success() and trajectory.get_number_of_segments() == 0
