@@ -100,15 +100,16 @@ _TRAJECTORIES = (
 )  # fmt: skip
 _PLANNING = (
     "BodyShapeDescription", "CalcGridPointsOptions", "CollisionChecker", "CollisionCheckerContext",
-    "CollisionCheckerParams", "CommonSampledIrisOptions", "DistanceAndInterpolationProvider", "DofMask", "EdgeMeasure",
-    "GetContinuousRevoluteJointIndices", "IrisFromCliqueCoverOptions", "IrisInConfigurationSpaceFromCliqueCover",
-    "IrisNp", "IrisNp2", "IrisNp2Options", "IrisParameterizationFunction", "IrisZo", "IrisZoOptions", "JointLimits",
+    "CollisionCheckerParams", "CommonSampledIrisOptions", "DistanceAndInterpolationProvider", "DofMask",
+    "EdgeMeasure", "GcsTrajectoryOptimization", "GetContinuousRevoluteJointIndices",
+    "IrisFromCliqueCoverOptions", "IrisInConfigurationSpaceFromCliqueCover", "IrisNp", "IrisNp2",
+    "IrisNp2Options", "IrisParameterizationFunction", "IrisZo", "IrisZoOptions", "JointLimits",
     "KinematicTrajectoryOptimization", "LinearDistanceAndInterpolationProvider", "MakeBodyShapeDescription",
     "MaxCliqueSolverBase", "MaxCliqueSolverViaGreedy", "MaxCliqueSolverViaMip", "MinCliqueCoverSolverBase",
     "MinCliqueCoverSolverViaGreedy", "PathResult", "PlanRrtConnect", "RaySamplerOptions", "RobotClearance",
     "RobotCollisionType", "RobotDiagram", "RobotDiagramBuilder", "RobotDiagramBuilder_", "RobotDiagram_",
-    "SceneGraphCollisionChecker", "ShortcutPath", "Toppra", "ToppraDiscretization", "UnimplementedCollisionChecker",
-    "VisibilityGraph",
+    "SceneGraphCollisionChecker", "ShortcutPath", "Toppra", "ToppraDiscretization",
+    "UnimplementedCollisionChecker", "VisibilityGraph",
 )  # fmt: skip
 _CENIC = ("CenicIntegrator", "CenicIntegrator_", "IcfSolverParameters")
 _WRENCHES = (
@@ -116,9 +117,12 @@ _WRENCHES = (
     "QuaternionEulerIntegrationConstraint", "SpatialVelocityConstraint", "StaticEquilibriumProblem",
 )  # fmt: skip
 _SETS = (
-    "AffineBall", "AffineSubspace", "CartesianProduct", "ConvexHull", "ConvexSet", "HPolyhedron", "Hyperellipsoid",
-    "Hyperrectangle", "Intersection", "Iris", "IrisOptions", "LoadIrisRegionsYamlFile", "MakeIrisObstacles",
-    "MinkowskiSum", "Point", "SampledVolume", "SaveIrisRegionsYamlFile", "Spectrahedron", "VPolytope",
+    "AffineBall", "AffineSubspace", "CartesianProduct", "CheckIfSatisfiesConvexityRadius",
+    "ComputePairwiseIntersections", "ConvexHull", "ConvexSet", "GcsGraphvizOptions", "GraphOfConvexSets",
+    "GraphOfConvexSetsOptions", "HPolyhedron", "Hyperellipsoid", "Hyperrectangle", "ImplicitGraphOfConvexSets",
+    "ImplicitGraphOfConvexSetsFromExplicit", "Intersection", "Iris", "IrisOptions", "LoadIrisRegionsYamlFile",
+    "MakeIrisObstacles", "MinkowskiSum", "PartitionConvexSet", "Point", "SampledVolume",
+    "SaveIrisRegionsYamlFile", "Spectrahedron", "VPolytope",
 )  # fmt: skip
 _DEFORMABLES = (
     "DeformableBodyConfig", "DeformableBodyConfig_", "ForceDensityFieldBase", "ForceDensityFieldBase_",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from merganser.framework.optimization.arrays import Array, vector
+from merganser.framework.optimization.arrays import Array, Objects, vector
 from merganser.framework.optimization.binding import Binding
 from merganser.framework.optimization.kinds import SolutionResult, SolverId
 
@@ -61,6 +61,27 @@ class MathematicalProgramResult:
     def set_x_val(self, x_val: Any) -> None:
         """Sets the values of all variables."""
         self._x = vector(x_val, "MathematicalProgramResult", "x_val", len(self._variables))
+
+    def has_variable(self, variable: Any) -> bool:
+        """Whether there is a value of a variable."""
+        return id(variable) in self._places
+
+    def add_values(self, variables: Objects, values: Any) -> None:
+        """Adds values of variables that follow from the solution, and are not of the program that was solved.
+
+        Args:
+            variables: shape [n].
+            values: shape [n]; NaN for variables that have none.
+
+        Raises:
+            ValueError: there are not n values, or one of the variables is there already.
+        """
+        added = np.array(values, dtype=np.float64).ravel()
+        if added.size != variables.size or any(map(self.has_variable, variables.tolist())):
+            raise ValueError(f"add_values: expected values of {variables.size} new variables, got {added.size}.")
+        self._places.update({id(each): i for i, each in enumerate(variables.tolist(), len(self._variables))})
+        self._variables += variables.tolist()
+        self._x = np.concatenate((self._x, added))
 
     def _place(self, variable: Any) -> int:
         place = self._places.get(id(variable))

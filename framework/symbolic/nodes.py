@@ -19,6 +19,7 @@ __all__ = [
     "is_number",
     "is_uninterpreted",
     "is_zero",
+    "new_number",
     "new_symbol",
     "number",
 ]
@@ -60,16 +61,13 @@ _NUMBERS = itertools.count(sympy.Dummy._base_dummy_index)  # of this process; th
 _BITS_OF_NUMBERS = 56
 
 
-def new_symbol(name: str, rank: int, index: int | None = None) -> Symbol:
-    """A symbol for a real variable.
+def new_number(rank: int) -> int:
+    """The number of a new variable; those of lesser rank come before it in order."""
+    return rank << _BITS_OF_NUMBERS | next(_NUMBERS)
 
-    Args:
-        name: of the variable.
-        rank: symbols of lesser rank come before it in order.
-        index: by default the next number, for which the rank comes first.
-    """
-    if index is None:
-        index = rank << _BITS_OF_NUMBERS | next(_NUMBERS)
+
+def new_symbol(name: str, index: int) -> Symbol:
+    """A symbol for a real variable of a name and a number."""
     symbol = Symbol(name, dummy_index=index, real=True)
     SYMBOLS[symbol.dummy_index] = symbol
     return symbol

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from merganser.framework.core.enumeration import Enumeration
 from merganser.framework.symbolic.expression import Term
-from merganser.framework.symbolic.nodes import SYMBOLS, Symbol, new_symbol
+from merganser.framework.symbolic.nodes import SYMBOLS, Symbol, new_number, new_symbol
 
 
 class VariableType(Enumeration):
@@ -43,8 +43,8 @@ class Variable(Term):
     as keys of dictionaries, although `==` makes a formula.
     """
 
-    __slots__ = ("_type",)
-    _node: Symbol
+    __slots__ = ("_index", "_name", "_symbol", "_type")
+    _symbol: Symbol | None
     _type: VariableType
     Type = VariableType
 
@@ -59,9 +59,16 @@ class Variable(Term):
         self._setup(name, type, None)
 
     def _setup(self, name: str, type: VariableType, index: int | None) -> None:
-        self._node = new_symbol(name, type.value, index)
-        self._node.variable = self
-        self._type = type
+        self._name, self._type, self._symbol = name, type, None
+        self._index = new_number(type.value) if index is None else index
+
+    @property
+    def _node(self) -> Symbol:
+        # Made when it is first used: it takes 40 us, and programs have thousands of variables that no expression has.
+        if self._symbol is None:
+            self._symbol = new_symbol(self._name, self._index)
+            self._symbol.variable = self
+        return self._symbol
 
     @classmethod
     def _restored(cls, name: str, type: VariableType, index: int) -> Variable:
@@ -72,11 +79,11 @@ class Variable(Term):
 
     def get_id(self) -> int:
         """The number of the variable, different for all variables; variables are in its order: by type, then by age."""
-        return int(self._node.dummy_index)
+        return self._index
 
     def get_name(self) -> str:
         """The name."""
-        return str(self._node.name)
+        return self._name
 
     def get_type(self) -> VariableType:
         """The type."""
@@ -93,7 +100,7 @@ class Variable(Term):
         return self is other
 
     def __hash__(self) -> int:
-        return hash(self._node.dummy_index)
+        return hash(self._index)
 
     def __str__(self) -> str:
         return self.get_name()

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-__all__ = ["Extreme", "distance_to", "extreme", "failure", "feasible_point", "nearest_point", "solved", "start"]
+__all__ = [
+    "Extreme",
+    "distance_to",
+    "extreme",
+    "failure",
+    "feasible_point",
+    "meet_moved",
+    "nearest_point",
+    "solved",
+    "start",
+]
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -89,6 +99,21 @@ def feasible_point(set: ConvexSet, where: str, *others: ConvexSet) -> Array | No
         return np.asarray(result.GetSolution(x))
     if result.get_solution_result() is SolutionResult.kInfeasibleConstraints:
         return None
+    raise failure(where, result)
+
+
+def meet_moved(set: ConvexSet, other: ConvexSet, offset: Array, where: str) -> bool:
+    """Whether a set, moved by an offset, and another one have a point in common.
+
+    Raises:
+        RuntimeError: the solver comes to no end.
+    """
+    prog, x = start(set)
+    n = offset.size
+    other._add(prog, Placement(np.eye(n), offset, np.zeros(n), 1.0, x))
+    result = solved(prog)
+    if result.is_success() or result.get_solution_result() is SolutionResult.kInfeasibleConstraints:
+        return bool(result.is_success())
     raise failure(where, result)
 
 

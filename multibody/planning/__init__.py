@@ -17,6 +17,7 @@ from merganser.multibody.planning.distance_and_interpolation import (
     LinearDistanceAndInterpolationProvider,
 )
 from merganser.multibody.planning.dof_mask import DofMask
+from merganser.multibody.planning.gcs_trajectory_optimization import GcsTrajectoryOptimization
 from merganser.multibody.planning.grid_points import CalcGridPointsOptions
 from merganser.multibody.planning.iris_from_clique_cover import (
     IrisFromCliqueCoverOptions,
@@ -58,6 +59,7 @@ __all__ = [
     "DistanceAndInterpolationProvider",
     "DofMask",
     "EdgeMeasure",
+    "GcsTrajectoryOptimization",
     "GetContinuousRevoluteJointIndices",
     "IrisFromCliqueCoverOptions",
     "IrisInConfigurationSpaceFromCliqueCover",

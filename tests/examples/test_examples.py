@@ -146,6 +146,13 @@ def test_an_acrobot_swings_up_when_it_is_tracked(tmp_path):
     assert min(_pictures(tmp_path).values()) > 10_000
 
 
+def test_the_way_through_a_maze_is_shortest(tmp_path):
+    output = _run(ROOT / "examples" / "12_maze.py", "--output", tmp_path, "--size", "8", cwd=tmp_path)
+    length, bound = map(float, re.search(r"is ([\d.]+) long; none is shorter than ([\d.]+)", output).groups())
+    assert bound - 1e-3 <= length <= 1.05 * bound
+    assert _pictures(tmp_path)["maze.png"] > 10_000
+
+
 def test_every_example_has_a_test():
     text = Path(__file__).read_text()
     assert [path.name for path in EXAMPLES if path.name not in text] == []
