@@ -116,9 +116,8 @@ def main():
     relaxed, rounded = solve(graph, start, end)
     bound, length = relaxed.get_optimal_cost(), rounded.get_optimal_cost()
     print(f"{graph.num_vertices()} sets, {graph.num_edges()} edges: {time.perf_counter() - begin:.1f} s")
-    print(
-        f"The way is {length:.4f} long; none is shorter than {bound:.4f} ({100.0 * (length / bound - 1.0):.2f} % less)."
-    )
+    share = 100.0 * abs(length / bound - 1.0)
+    print(f"The way is {length:.4f} long; none is shorter than {bound:.4f} ({share:.2f} % less).")
     plot(cells, maze, graph, relaxed, rounded, arguments.output / "maze.png")
     print(f"Picture: {arguments.output / 'maze.png'}")
 
