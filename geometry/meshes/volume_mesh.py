@@ -19,7 +19,8 @@ from merganser.geometry.meshes.arrays import (
 )
 from merganser.geometry.meshes.triangle_surface_mesh import TriangleSurfaceMesh
 
-__all__ = ["FACES", "ConvertVolumeToSurfaceMesh", "VolumeElement", "VolumeMesh", "boundary_triangles", "first_flaw"]
+__all__ = ["FACES", "ConvertVolumeToSurfaceMesh", "VolumeElement", "VolumeMesh", "boundary_triangles", "first_flaw",
+           "tetrahedron_volumes"]  # fmt: skip
 
 _FLAT = 1e-12  # tetrahedra with less than this share of the cube of their longest edge are flat
 
@@ -109,10 +110,6 @@ class VolumeMesh:
         """The volume of tetrahedron e [m³]; negative if it is inside out."""
         return scalar(_triple_product(*self._edges(self._corners(e))) / 6.0)
 
-    def CalcTetrahedronVolumes(self) -> Array:
-        """The volumes of all tetrahedra [m³], negative of those that are inside out, shape [num_elements]."""
-        return np.asarray(_triple_product(*self._edges(self._tetrahedra)) / 6.0)
-
     def CalcVolume(self) -> Any:
         """The volume of all tetrahedra [m³]."""
         return scalar(_triple_product(*self._edges(self._tetrahedra)).sum() / 6.0)
@@ -199,11 +196,16 @@ def boundary_triangles(volume: VolumeMesh) -> NDArray[np.int64]:
     return np.asarray(faces[counts[which.ravel()] == 1])
 
 
+def tetrahedron_volumes(vertices: Array, tetrahedra: NDArray[np.int64]) -> Array:
+    """Returns the volumes of tetrahedra [m³], negative of those that are inside out, shape [num_elements]."""
+    return np.asarray(np.linalg.det(vertices[tetrahedra[:, 1:]] - vertices[tetrahedra[:, :1]]) / 6.0)
+
+
 def first_flaw(volume: VolumeMesh) -> str:
     """Returns what is wrong with the first tetrahedron that is flat or inside out, as a sentence; "" if none is."""
     corners, p = volume.tetrahedron_array(), volume.vertex_array()
     edges = p[corners[:, 1:]] - p[corners[:, :1]]
-    volumes, longest = np.linalg.det(edges) / 6.0, np.linalg.norm(edges, axis=2).max(axis=1)
+    volumes, longest = tetrahedron_volumes(p, corners), np.linalg.norm(edges, axis=2).max(axis=1)
     flat = np.flatnonzero(~(volumes > _FLAT * longest**3))
     if not len(flat):
         return ""

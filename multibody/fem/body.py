@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.geometry.meshes import VolumeMesh
-from merganser.geometry.meshes.volume_mesh import first_flaw
+from merganser.geometry.meshes.volume_mesh import first_flaw, tetrahedron_volumes
 from merganser.multibody.fem.assembly import elastic_energy, elastic_forces
 from merganser.multibody.fem.config import DeformableBodyConfig, MaterialModel, lame_parameters
 from merganser.multibody.fem.layout import (
@@ -174,7 +174,7 @@ def _make_elements(mesh: VolumeMesh, name: str) -> Array:
         )
     edges = p[corners[:, 1:]] - p[corners[:, :1]]  # D^T, of the edges from the first corner
     elements = np.zeros(len(corners), element_dtype)
-    elements["nodes"], elements["volume"] = corners, np.linalg.det(edges) / 6.0
+    elements["nodes"], elements["volume"] = corners, tetrahedron_volumes(p, corners)
     elements["gradients"][:, 1:] = np.linalg.inv(edges).transpose(0, 2, 1)  # dN_a/dX, rows of D^-1
     elements["gradients"][:, 0] = -elements["gradients"][:, 1:].sum(axis=1)
     return elements

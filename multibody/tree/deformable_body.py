@@ -12,6 +12,7 @@ from merganser.framework import AbstractParameterIndex, DiscreteStateIndex
 from merganser.framework.math import RigidTransform
 from merganser.geometry import GeometryId, Shape, VolumeMesh
 from merganser.geometry.ids import _Identifier
+from merganser.geometry.meshes.volume_mesh import tetrahedron_volumes
 from merganser.multibody.fem.config import DeformableBodyConfig
 from merganser.multibody.fem.force_density_field import ForceDensityFieldBase, ForceDensityType
 from merganser.multibody.tree.constraints import MultibodyConstraintId
@@ -386,7 +387,7 @@ class DeformableBody(NamedElement):
                 density = np.array([field.EvaluateAt(context, p_WQ) for p_WQ in q[nodes].mean(axis=1)])
             share = 0.25 * volumes
             if field.density_type() == ForceDensityType.kPerCurrentVolume:
-                share = 0.25 * VolumeMesh(nodes, q).CalcTetrahedronVolumes()
+                share = 0.25 * tetrahedron_volumes(q, nodes)
             np.add.at(force, nodes, (share[:, np.newaxis] * density)[:, np.newaxis, :])
         return force
 

@@ -72,7 +72,7 @@ def test_files_are_taken_as_they_are_and_scaled():
 
 
 def test_what_has_no_tetrahedra_is_refused_by_name():
-    for shape in (Capsule(0.1, 0.2), HalfSpace(), Convex(np.eye(3, 4).T, "corner")):
+    for shape in (Capsule(0.1, 0.2), HalfSpace(), Convex(np.eye(3, 4), "corner")):
         with pytest.raises(RuntimeError, match=f"deformable {type(shape).__name__}.*Box, Ellipsoid, Sphere"):
             make_reference_mesh(shape, 0.1)
     for hint in (0.0, -1.0, float("nan"), float("inf")):

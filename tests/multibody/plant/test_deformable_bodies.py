@@ -12,6 +12,7 @@ from soft_bodies import config
 from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder
 from merganser.framework.autodiff import AutoDiffXd
+from merganser.framework.core.context_file import LoadContext, save_context
 from merganser.framework.math import RigidTransform, RollPitchYaw
 from merganser.geometry import Box, Capsule, GeometryInstance, ProximityProperties, SceneGraph, Sphere
 from merganser.multibody.fem import ForceDensityType, MaterialModel
@@ -359,3 +360,13 @@ def test_a_motion_that_fails_names_the_body_and_the_time() -> None:
     scene.model.SetVelocities(scene.context, scene.id, 1e300 * q)
     with pytest.raises(RuntimeError, match=r"Deformable body 'bar' at time 0.03 s"):
         scene.simulator.AdvanceTo(0.06)
+
+
+def test_contexts_with_bodies_are_saved_and_loaded(tmp_path) -> None:
+    scene, other = Scene().finish(), Scene().finish()
+    q = scene.vertices(0.05)
+    scene.model.Disable(scene.id, scene.context)
+    save_context(scene.simulator.get_context(), tmp_path / "soft.npz", False)
+    context = other.plant.GetMyContextFromRoot(LoadContext(other.diagram, tmp_path / "soft.npz"))
+    assert (other.model.GetPositions(context, other.id) == q).all()
+    assert not other.model.is_enabled(other.id, context) and context.get_time() == 0.05
