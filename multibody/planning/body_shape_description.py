@@ -19,6 +19,11 @@ class BodyShapeDescription:
         model_instance_name, body_name: of the body.
     """
 
+    _shape: Shape
+    _X_BS: RigidTransform
+    _model_instance_name: str
+    _body_name: str
+
     def __init__(
         self,
         shape: Shape | BodyShapeDescription | None = None,

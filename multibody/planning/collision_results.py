@@ -44,6 +44,10 @@ class RobotClearance:
         other: a clearance that is copied.
     """
 
+    _num_positions: int
+    _rows: list[tuple[BodyIndex, BodyIndex, RobotCollisionType, float]]
+    _jacobians: list[Array]
+
     def __init__(self, num_positions: int | RobotClearance | None = None, other: RobotClearance | None = None) -> None:
         source = num_positions if isinstance(num_positions, RobotClearance) else other
         if source is not None:
@@ -53,8 +57,7 @@ class RobotClearance:
         if not isinstance(num_positions, (int, np.integer)) or num_positions < 0:
             raise ValueError(f"RobotClearance(): num_positions must not be negative, got {num_positions!r}.")
         self._num_positions = int(num_positions)
-        self._rows: list[tuple[BodyIndex, BodyIndex, RobotCollisionType, float]] = []
-        self._jacobians: list[Array] = []
+        self._rows, self._jacobians = [], []
 
     def size(self) -> int:
         """How many distances there are."""
@@ -119,6 +122,9 @@ class EdgeMeasure:
         alpha: share of it that is free from q1 on, 0 to 1; negative if q1 is in collision.
     """
 
+    _distance: float
+    _alpha: float
+
     def __init__(
         self, distance: float | EdgeMeasure | None = None, alpha: float | None = None, other: EdgeMeasure | None = None
     ) -> None:
@@ -126,7 +132,7 @@ class EdgeMeasure:
         if source is not None:
             self._distance, self._alpha = source._distance, source._alpha
             return
-        if distance is None or alpha is None or not (distance >= 0.0 and alpha <= 1.0):
+        if isinstance(distance, EdgeMeasure) or distance is None or alpha is None or not 0.0 <= distance or alpha > 1.0:
             raise ValueError(
                 "EdgeMeasure() takes a distance that is not negative and an alpha of 1 at most, got "
                 f"{distance} and {alpha}."

@@ -51,7 +51,7 @@ class PathResult(NamedTuple):
         """
         if self.path is None:
             raise RuntimeError(f"PathResult.trajectory(): no path was found in {self.num_samples} samples.")
-        return PiecewisePolynomial.FirstOrderHold(np.arange(self.path.shape[1], dtype=float), self.path)
+        return PiecewisePolynomial.FirstOrderHold(list(map(float, range(self.path.shape[1]))), self.path)
 
 
 def PlanRrtConnect(
@@ -91,7 +91,7 @@ def PlanRrtConnect(
     longest = 10.0 * checker.edge_step_size() if step_size is None else positive_number(step_size, "step_size")
     trees, rng = [_Tree(checker, q, longest) for q in ends], np.random.default_rng(seed)
     began, count = time.monotonic(), 0
-    if checker.CheckEdgeCollisionFree(*ends):
+    if checker.CheckEdgeCollisionFree(ends[0], ends[1]):
         return PathResult(np.column_stack(ends), 0, time.monotonic() - began)
     while count < max_samples and time.monotonic() - began < max_seconds:
         if progress is not None and progress(count) is False:

@@ -14,6 +14,7 @@ from merganser.geometry import (
     GeometrySet,
     ProximityProperties,
     Role,
+    SourceId,
 )
 from merganser.multibody.planning.body_shape_description import BodyShapeDescription
 from merganser.multibody.planning.collision_checker import CollisionChecker
@@ -88,7 +89,7 @@ class SceneGraphCollisionChecker(CollisionChecker):
 
     def _add_shape(self, group_name: str, description: BodyShapeDescription, body: RigidBody) -> bool:
         plant, scene_graph = self.plant(), self.model().mutable_scene_graph()
-        frame_id, source_id = plant.GetBodyFrameIdOrThrow(body.index()), plant.get_source_id()
+        frame_id, source_id = plant.GetBodyFrameIdOrThrow(body.index()), self._source_id()
         number = sum(map(len, self._added.values()))
         name = f"added shape {number} of {body.scoped_name()}"
         instance = GeometryInstance(description.pose_in_body(), description.shape(), name)
@@ -101,12 +102,17 @@ class SceneGraphCollisionChecker(CollisionChecker):
         return True
 
     def _remove_shapes(self, group_name: str) -> None:
-        scene_graph, source_id = self.model().mutable_scene_graph(), self.plant().get_source_id()
+        scene_graph, source_id = self.model().mutable_scene_graph(), self._source_id()
         for context in self._all_contexts():
             for geometry_id in self._added[group_name]:
                 scene_graph.RemoveGeometry(context.scene_graph_context(), source_id, geometry_id)
         del self._added[group_name]
         self._take_bodies()
+
+    def _source_id(self) -> SourceId:
+        source_id = self.plant().get_source_id()
+        assert source_id is not None, "a RobotDiagram has a SceneGraph"
+        return source_id
 
     def _after_clone(self) -> None:
         self._added = {name: list(ids) for name, ids in self._added.items()}
