@@ -132,7 +132,7 @@ class EdgeMeasure:
         if source is not None:
             self._distance, self._alpha = source._distance, source._alpha
             return
-        if isinstance(distance, EdgeMeasure) or distance is None or alpha is None or not 0.0 <= distance or alpha > 1.0:
+        if isinstance(distance, EdgeMeasure) or distance is None or alpha is None or not distance >= 0.0 or alpha > 1.0:
             raise ValueError(
                 "EdgeMeasure() takes a distance that is not negative and an alpha of 1 at most, got "
                 f"{distance} and {alpha}."
