@@ -25,7 +25,7 @@ from merganser.geometry.optimization.growing_region import (
 )
 from merganser.geometry.optimization.hit_and_run import RegionSampler
 from merganser.geometry.optimization.iris import bounded_domain, cut_obstacles, starting_ellipsoid
-from merganser.multibody.inverse_kinematics import DistanceConstraint
+from merganser.multibody.inverse_kinematics.distance_constraints import DistanceConstraint
 from merganser.multibody.planning.continuous_joints import GetContinuousRevoluteJointIndices
 from merganser.multibody.planning.counterexamples import AdditionalConstraints, Condition, nearest_counterexample
 from merganser.multibody.planning.limits import position_box

@@ -16,7 +16,7 @@ from merganser.framework.optimization.function_evaluators import PyFunctionConst
 from merganser.geometry import GeometryId
 from merganser.geometry.optimization import HPolyhedron, Hyperellipsoid
 from merganser.geometry.optimization.growing_region import GrowingRegion
-from merganser.multibody.inverse_kinematics import DistanceConstraint
+from merganser.multibody.inverse_kinematics.distance_constraints import DistanceConstraint
 from merganser.multibody.planning.counterexamples import Condition, nearest_counterexample
 from merganser.multibody.planning.sampled_growth import FreeSpace, SampledGrowth
 from merganser.multibody.planning.sampled_iris_options import IrisNp2Options, RaySamplerOptions

@@ -43,7 +43,7 @@ def grown(name, q=(0.0, 0.0), of=None, domain=SQUARE, parameterization=None, spe
 
 
 def points_of(region: HPolyhedron, count: int, low=-1.0, high=1.0) -> np.ndarray:
-    points = np.random.default_rng(0).uniform(low, high, (2, 20 * count))
+    points = np.random.default_rng(0).uniform(low, high, (2, 60 * count))
     inside = points[:, (region.A() @ points <= region.b()[:, np.newaxis]).all(axis=0)][:, :count]
     assert inside.shape[1] == count
     return inside
