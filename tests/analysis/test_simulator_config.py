@@ -28,7 +28,7 @@ def test_the_default_settings_are_those_of_a_new_simulator() -> None:
     assert ExtractSimulatorConfig(ball_simulator()) == SimulatorConfig()
 
 
-@pytest.mark.parametrize("scheme", GetIntegrationSchemes())
+@pytest.mark.parametrize("scheme", sorted(set(GetIntegrationSchemes()) - {"cenic"}))  # which moves plants
 @pytest.mark.parametrize("use_error_control", [False, True])
 def test_settings_come_back_as_they_were_applied(scheme: str, use_error_control: bool) -> None:
     simulator = ball_simulator()

@@ -121,8 +121,7 @@ def test_a_stiff_oscillator_costs_fewer_evaluations_than_in_drake() -> None:
 
 
 def test_the_names_of_schemes_are_those_of_drake() -> None:
-    """All but the convex integrator, which belongs to multibody plants."""
-    theirs = set(pydrake.systems.analysis.GetIntegrationSchemes()) - {"cenic"}
+    theirs = set(pydrake.systems.analysis.GetIntegrationSchemes())
     assert set(merganser.analysis.GetIntegrationSchemes()) == theirs
 
 

@@ -290,8 +290,9 @@ def test_the_reduced_system_of_velocities_is_that_of_the_whole(mu: complex) -> N
 def test_integrators_by_name() -> None:
     simulator = analysis.Simulator(make_integrator(analysis.RungeKutta3Integrator, PROBLEMS["pendulum"]).get_system())
     simulator.get_mutable_context().SetContinuousState([1.0, 0.0])
-    assert len(analysis.GetIntegrationSchemes()) == 10
-    for scheme in analysis.GetIntegrationSchemes():
+    schemes = set(analysis.GetIntegrationSchemes()) - {"cenic"}  # which moves plants
+    assert len(schemes) == 10
+    for scheme in sorted(schemes):
         integrator = analysis.ResetIntegratorFromFlags(simulator, scheme, 0.01)
         assert integrator is simulator.get_integrator() and integrator.get_maximum_step_size() == 0.01
         assert type(integrator).__name__.lower() == scheme.replace("_", "") + "integrator"
@@ -301,6 +302,8 @@ def test_integrators_by_name() -> None:
         analysis.ResetIntegratorFromFlags(simulator, "rk4", 0.01)
     with pytest.raises(ValueError, match="must be positive"):
         analysis.ResetIntegratorFromFlags(simulator, "radau3", 0.0)
+    with pytest.raises(ValueError, match="has no continuous MultibodyPlant to move"):
+        analysis.ResetIntegratorFromFlags(simulator, "cenic", 0.01)
     assert simulator.get_integrator() is integrator
 
 
