@@ -241,11 +241,11 @@ def _ask_all(plant: Any, state: Any, forces: Any) -> None:
 # ---------------------------------------------------------------------- contact
 
 
-def _simulate_contact(shape: Any, approximation: str = "sap") -> None:
-    """Two bodies that lie on the ground and on each other, and are asked for."""
+def _simulate_contact(shape: Any, approximation: str = "sap", time_step: float = _STEP) -> None:
+    """Two bodies that lie on the ground and on each other, and are asked for; in continuous time with error control."""
     import numpy as np
 
-    from merganser.analysis import Simulator
+    from merganser.analysis import ApplySimulatorConfig, Simulator, SimulatorConfig
     from merganser.framework import DiagramBuilder
     from merganser.framework.math import RigidTransform
     from merganser.geometry import HalfSpace
@@ -253,7 +253,7 @@ def _simulate_contact(shape: Any, approximation: str = "sap") -> None:
     from merganser.multibody.tree import SpatialInertia
 
     builder, rough = DiagramBuilder(), CoulombFriction(0.5, 0.5)
-    config = MultibodyPlantConfig(time_step=_STEP, discrete_contact_approximation=approximation)
+    config = MultibodyPlantConfig(time_step=time_step, discrete_contact_approximation=approximation)
     plant, scene_graph = AddMultibodyPlant(config, builder)
     plant.RegisterCollisionGeometry(plant.world_body(), RigidTransform(), HalfSpace(), "ground", rough)
     for i in range(2):
@@ -262,6 +262,8 @@ def _simulate_contact(shape: Any, approximation: str = "sap") -> None:
         plant.SetDefaultFloatingBaseBodyPose(body, RigidTransform(np.array([0.0, 0.0, 0.049 + 0.098 * i])))
     plant.Finalize()
     simulator = Simulator(builder.Build())
+    if time_step == 0.0:
+        ApplySimulatorConfig(SimulatorConfig(integration_scheme="cenic"), simulator)
     simulator.AdvanceTo(5 * _STEP)
     context = scene_graph.GetMyContextFromRoot(simulator.get_context())
     query = scene_graph.get_query_output_port().Eval(context)
@@ -309,11 +311,23 @@ def _other_solvers() -> None:
         _simulate_contact(Sphere(0.05), approximation)
 
 
+def _contact_under_error_control() -> None:
+    """contact under error control"""
+    from merganser.framework.native import PreparedKernel
+    from merganser.geometry import Sphere
+    from merganser.multibody.cenic.attempt import try_contact_step
+    from merganser.multibody.contact.step_operation import MOTION
+
+    _simulate_contact(Sphere(0.05), "lagged", 0.0)
+    MOTION.address()
+    PreparedKernel(try_contact_step, 0).address()
+
+
 # ---------------------------------------------------------------------- topics
 
 TOPICS: dict[str, tuple[Callable[[], None], ...]] = {
     "blocks": (_operations_of_blocks, _loop),
     "robots": (_discrete_arms, _continuous_arms, _kinematics_and_dynamics),
     "gradients": (_gradients,),
-    "contact": (_searches, _contact_of_boxes, _contact_of_meshes, _other_solvers),
+    "contact": (_searches, _contact_of_boxes, _contact_of_meshes, _other_solvers, _contact_under_error_control),
 }

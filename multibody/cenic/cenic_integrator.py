@@ -123,10 +123,11 @@ class CenicIntegrator(IntegratorBase):
         if has_control:
             tolerance = max(min(_SOLVED * self.get_accuracy_in_use(), _LOOSEST), parameters.min_tolerance)
             relaxation = _RELAXATION
-        tolerances = tolerance, parameters.max_iterations, relaxation, has_control
+        solved = tolerance, parameters.max_iterations, relaxation, has_control
+        tolerances = *solved, *(plant.stiction_tolerance() for plant in self._moved)
         if tolerances != self._tolerances:
             for plant in self._moved:
-                plant.solve_to(*tolerances)
+                plant.solve_to(*solved)
             self._tolerances = tolerances
 
     # ------------------------------------------------------------------ steps

@@ -32,6 +32,10 @@ class MovedPlant:
         rates = start + plant.num_positions()
         self.velocities = slice(rates, rates + plant.num_velocities())
 
+    def stiction_tolerance(self) -> float:
+        """Velocity up to which bodies that stick may slip [m/s]."""
+        return self.plant._settings.choices.stiction_tolerance
+
     def solve_to(self, tolerance: float, max_iterations: int, relaxation: float, looks_ahead: bool) -> None:
         """Has contact problems solved to this tolerance of the momentum, relative.
 
@@ -41,9 +45,8 @@ class MovedPlant:
             relaxation: time in which errors of rigid constraints decay at the fastest [s].
             looks_ahead: whether steps see what the fastest body may meet within them.
         """
-        v_s = self.plant._settings.choices.stiction_tolerance
         settings = make_settings(
-            stiction_tolerance=v_s, relative_tolerance=tolerance, max_iterations=max_iterations,
+            stiction_tolerance=self.stiction_tolerance(), relative_tolerance=tolerance, max_iterations=max_iterations,
             shortest_relaxation=relaxation,
         )  # fmt: skip
         self.motion.solve_by(settings, looks_ahead)
