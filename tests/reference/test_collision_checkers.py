@@ -71,7 +71,7 @@ def test_filters_paddings_and_numbers_are_the_same(checkers: tuple[Any, Any]) ->
 
 
 def test_clearances_are_the_same(checkers: tuple[Any, Any], configurations: np.ndarray) -> None:
-    """To 2e-5 m, the tolerance of pydrake's search for cylinders and boxes; derivatives where it is exact."""
+    """To 1e-4 m, by which searches of pydrake end above the least distance of cylinders; derivatives where it is exact."""
     for q in configurations[:40]:
         rows = []
         for checker in checkers:
@@ -82,7 +82,7 @@ def test_clearances_are_the_same(checkers: tuple[Any, Any], configurations: np.n
             order = sorted(range(table.size()), key=lambda k: (pairs[k], round(float(table.distances()[k]), 4)))
             rows.append(([(pairs[k], kinds[k]) for k in order], table.distances()[order], table.jacobians()[order]))
         assert rows[0][0] == rows[1][0]
-        np.testing.assert_allclose(rows[0][1], rows[1][1], rtol=0.0, atol=2e-5)
+        np.testing.assert_allclose(rows[0][1], rows[1][1], rtol=0.0, atol=1e-4)
         near = np.abs(rows[0][1] - rows[1][1]) < 1e-12
         np.testing.assert_allclose(rows[0][2][near], rows[1][2][near], rtol=0.0, atol=1e-6)
 
