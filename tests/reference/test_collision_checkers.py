@@ -71,7 +71,7 @@ def test_filters_paddings_and_numbers_are_the_same(checkers: tuple[Any, Any]) ->
 
 
 def test_clearances_are_the_same(checkers: tuple[Any, Any], configurations: np.ndarray) -> None:
-    """To 1e-4 m, by which searches of pydrake end above the least distance of cylinders; derivatives where it is exact."""
+    """To 1e-4 m, by which pydrake ends above the least distance of cylinders; derivatives where it is exact."""
     for q in configurations[:40]:
         rows = []
         for checker in checkers:
