@@ -182,7 +182,8 @@ class IntegratorBase(IntegratorSettings):
         s = self._integers
         s[f.NUM_STATES], s[f.NUM_QUATERNIONS] = n, len(self._quaternions)
         s[f.ERROR_ORDER] = self.get_error_estimate_order()
-        self._may_be_compiled = _MAY_COMPILE and dtype == np.float64 and 0 < n <= self.most_compiled
+        has_place = len(self._arrays) <= f.MOST_ARRAYS
+        self._may_be_compiled = _MAY_COMPILE and dtype == np.float64 and 0 < n <= self.most_compiled and has_place
         if self._may_be_compiled:
             self._check_arrays()
             self._later_code = () if self.is_compiled_at_once else _later_code_of(type(self).attempt)
@@ -212,8 +213,6 @@ class IntegratorBase(IntegratorSettings):
     def _check_arrays(self) -> None:
         """Compiled code cannot see what arrays of an attempt are like."""
         name = type(self).__name__
-        if len(self._arrays) > f.MOST_ARRAYS:
-            raise ValueError(f"{name}._make_arrays: {len(self._arrays)} arrays are more than {f.MOST_ARRAYS}.")
         for number, array in enumerate(self._arrays):
             is_known = isinstance(array, np.ndarray) and array.dtype in _KINDS and array.ndim in (1, 2)
             if not (is_known and array.flags.c_contiguous and array.flags.writeable):

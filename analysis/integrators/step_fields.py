@@ -75,7 +75,7 @@ BULK_SIZE = next(_number)
 STATE = next(_number)  # in the Context
 XDOT_END = STATE + 3  # room for the derivatives at the end of the step
 ARRAYS = XDOT_END + 3  # those of the method
-MOST_ARRAYS = 48
+MOST_ARRAYS = 48  # of compiled attempts; those with more are left to Python
 NUM_INTEGERS = ARRAYS + 3 * MOST_ARRAYS
 
 _number = itertools.count()

@@ -20,8 +20,10 @@ from merganser.analysis.integrators.problem import (
     go_to,
     integer_vector,
     integers_of,
+    largest,
     multiply,
     reals_of,
+    state_changes,
     state_of,
     subtract,
     vector,
@@ -30,7 +32,7 @@ from merganser.analysis.integrators.stepping import scale_quaternions
 from merganser.framework.native import device, kernel
 from merganser.framework.native.tape import SUCCEEDED
 
-__all__ = ["LENGTHS", "SHORTEST_ERROR", "SHORTEST_H", "SHORTEST_PLACE", "SHORTEST_TIME", "try_contact_step"]
+__all__ = ["SHORTEST_ERROR", "SHORTEST_H", "SHORTEST_PLACE", "SHORTEST_TIME", "try_contact_step"]
 
 # The arrays of an attempt.
 (
@@ -51,34 +53,43 @@ SHORTEST_H, SHORTEST_TIME, SHORTEST_ERROR, SHORTEST_PLACE = range(4)
 
 @kernel
 def try_contact_step(p: Problem) -> int:
-    """Equations (1) to (3) of CenicIntegrator."""
+    """Equations (1) to (4) of CenicIntegrator."""
     s, r = integers_of(p), reals_of(p)
     start, whole, middle, end = vector(p, START), vector(p, WHOLE), vector(p, MIDDLE), vector(p, END)
     time, h = r[f.START], r[f.H]
     copy(start, state_of(p))
-    end[0] = math.nan  # nothing has been brought anywhere as long as this attempt lasts
+    end[0] = math.nan  # nothing has been brought anywhere as long as this attempt lasts,
+    state_changes(p)  # so that what blocks ask of plants is the same whether somebody has asked before
     r[f.ERROR] = 0.0
     status = _advance(p, h, start, whole)
     if s[f.IS_FIXED_STEP]:
         copy(end, whole)
-    else:
-        if status == SUCCEEDED:
-            status = _advance(p, 0.5 * h, start, middle)
+    elif status == SUCCEEDED:
+        status = _advance(p, 0.5 * h, start, middle)
         if status == SUCCEEDED:
             go_to(p, time + 0.5 * h, middle)
             status = _advance(p, 0.5 * h, middle, end)
-        place = _place_of_largest(p, h, end, whole)
-        r[f.ERROR] = _part(p, h, end, whole, place)
-        if r[f.ERROR] > r[f.ACCURACY]:
-            _blame(p, place)
-        multiply(end, 2.0, end)
-        subtract(end, end, whole)
-        if s[f.NUM_QUATERNIONS]:
-            scale_quaternions(p, end)
+        if status == SUCCEEDED:
+            _compare(p, h, whole, end)
     _set_lengths(p, 0.0)
     if status == SUCCEEDED:
+        if not math.isfinite(largest(end)):
+            r[f.ERROR] = math.inf  # the equations of a step were not solved
         go_to(p, time + h, end)
     return status
+
+
+@device
+def _compare(p: Problem, h: float, whole: Any, end: Any) -> None:
+    """Equations (3) and (4) of CenicIntegrator, of the states after one step and after two halves of it."""
+    r, place = reals_of(p), _place_of_largest(p, h, end, whole)
+    r[f.ERROR] = _part(p, h, end, whole, place)
+    if r[f.ERROR] > r[f.ACCURACY]:
+        _blame(p, place)
+    multiply(end, 2.0, end)
+    subtract(end, end, whole)
+    if integers_of(p)[f.NUM_QUATERNIONS]:
+        scale_quaternions(p, end)
 
 
 @device
@@ -110,13 +121,13 @@ def _part(p: Problem, h: float, x: Any, y: Any, k: int) -> float:
 @device
 def _place_of_largest(p: Problem, h: float, x: Any, y: Any) -> int:
     """Which number contributes most, or is no number."""
-    place, largest = 0, -1.0
+    place, most = 0, -1.0
     for k in range(len(x)):
         part = _part(p, h, x, y, k)
         if part != part:
             return k
-        if part > largest:
-            place, largest = k, part
+        if part > most:
+            place, most = k, part
     return place
 
 

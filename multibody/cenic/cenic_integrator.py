@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.analysis.integrators import IntegratorBase
-from merganser.analysis.integrators.step_fields import MOST_ARRAYS
 from merganser.framework import Context, System
 from merganser.framework.core.inside import scalar_of
 from merganser.framework.core.templates import ValueTemplate
@@ -45,7 +44,8 @@ class CenicIntegrator(IntegratorBase):
     constraints and contact act in them as they are at the end, what comes through input ports as it is at the start.
 
     After a step, output ports that follow from forces show the last part of (2): contact results, reaction forces and
-    accelerations belong together, as those of a discrete plant do. `DescribeStepSizes` tells what made steps short.
+    accelerations belong together, as those of a discrete plant do. What blocks ask of a plant while a step is made is
+    what acts at the moment. `DescribeStepSizes` tells what made steps short.
 
     Args:
         system: the system to integrate, a plant or a diagram with continuous plants, at any depth.
@@ -66,6 +66,7 @@ class CenicIntegrator(IntegratorBase):
         self._parameters = IcfSolverParameters()
         self._moved: list[MovedPlant] = []
         self._tolerances: tuple[Any, ...] = ()
+        self._blames, self._shortest = np.zeros(0, np.int64), np.zeros(0)
         if isinstance(system, System) and scalar_of(system) is not float:
             raise TypeError(
                 f"CenicIntegrator: system '{system.GetSystemPathname()}' is one of {scalar_of(system).__name__}; only "
@@ -84,8 +85,6 @@ class CenicIntegrator(IntegratorBase):
         moved = moved_plants(self.get_system(), context)
         super().reset_context(context)
         self._moved, self._tolerances = moved, ()
-        if a.LENGTHS + len(moved) > MOST_ARRAYS:
-            self.most_compiled = 0.0  # type: ignore[misc]  # compiled attempts know no more arrays
 
     def Initialize(self) -> None:
         super().Initialize()
@@ -159,8 +158,7 @@ class CenicIntegrator(IntegratorBase):
         super().ResetStatistics()
         for plant in self._moved:
             plant.motion.counts[:] = 0
-        if self.is_initialized():
-            self._blames[:], self._shortest[:] = 0, 0.0
+        self._blames[:], self._shortest[:] = 0, 0.0
 
     def _summary(self) -> list[tuple[str, float]]:
         counts = sum((plant.motion.counts for plant in self._moved), np.zeros(2, np.int64)).tolist()

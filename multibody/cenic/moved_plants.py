@@ -53,11 +53,10 @@ class MovedPlant:
 
     def name_of(self, place: int) -> str:
         """What the number at this place of its state is, in words."""
-        num_q, plant = self.plant.num_positions(), self.plant
-        k = place - self.state.start
-        what = "position" if k < num_q else "velocity"
-        names = plant.GetPositionNames() if k < num_q else plant.GetVelocityNames()
-        return f"{what} {names[k if k < num_q else k - num_q]} of plant '{plant.GetSystemPathname()}'"
+        plant, k = self.plant, place - self.state.start
+        positions = [f"position {name}" for name in plant.GetPositionNames()]
+        velocities = [f"velocity {name}" for name in plant.GetVelocityNames()]
+        return f"{[*positions, *velocities][k]} of plant '{plant.GetSystemPathname()}'"
 
 
 def moved_plants(system: System, context: Context) -> list[MovedPlant]:

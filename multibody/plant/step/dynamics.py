@@ -265,6 +265,15 @@ class PlantDynamics:
         self, context: Context, w: Workspace, table: ActuatorTable, compute: Callable[[StepBuffers, StepResults], int]
     ) -> tuple[int, StepBuffers, StepResults]:
         """Runs a text of contact/step.py, with poses of geometries as the SceneGraph says and enough capacity."""
+        buffers, controllers = self._buffers_and_controllers(context, w, table)
+        run = self._with_poses(context, compute)
+        status, out, _ = self.run_with_capacity(context, buffers, controllers, run)
+        return status, buffers, out
+
+    def _with_poses(
+        self, context: Context, compute: Callable[[StepBuffers, StepResults], int]
+    ) -> Callable[[StepBuffers, StepResults], int]:
+        """The same, with poses of geometries as the SceneGraph says."""
 
         def run(buffers: StepBuffers, out: StepResults) -> int:
             self.contact_geometry.update_poses(context, buffers)
@@ -272,9 +281,7 @@ class PlantDynamics:
             self.contact_geometry.check_contacts(context, buffers, out)
             return status
 
-        buffers, controllers = self._buffers_and_controllers(context, w, table)
-        status, out, _ = self.run_with_capacity(context, buffers, controllers, run)
-        return status, buffers, out
+        return run
 
     def _step_of_other_scalars(self, context: Context, w: Workspace, inputs: Inputs, result: Array) -> int:
         """The same with derivatives, where there may be contact, joint limits or constraints."""
@@ -388,13 +395,10 @@ class PlantDynamics:
         table = self.inputs.actuators_in(context)
         inputs, controllers = self.inputs.read(context, w, table), self.inputs.active_controllers(w, table)
 
-        def run(buffers: StepBuffers, out: StepResults) -> int:
-            self.contact_geometry.update_poses(context, buffers)
-            status = take_step(buffers.model, buffers.state, h, inputs, buffers.work, out)
-            self.contact_geometry.check_contacts(context, buffers, out)
-            return int(status)
+        def compute(buffers: StepBuffers, out: StepResults) -> int:
+            return int(take_step(buffers.model, buffers.state, h, inputs, buffers.work, out))
 
-        status, out, _ = self._run_with_capacity(buffers, controllers, run)
+        status, out, _ = self._run_with_capacity(buffers, controllers, self._with_poses(context, compute))
         buffers.F_applied = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
         if status == NOT_SOLVED:
             result[:] = np.nan

@@ -96,6 +96,10 @@ def state_of(simulator: Simulator, plant: MultibodyPlant) -> np.ndarray:
     return plant.GetPositionsAndVelocities(plant.GetMyContextFromRoot(simulator.get_context())).copy()
 
 
+def _instance(plant: MultibodyPlant) -> Any:
+    return plant.get_body(1).model_instance()
+
+
 # ---------------------------------------------------------------------- accuracy
 
 
@@ -183,7 +187,7 @@ def test_forces_and_accelerations_belong_together(is_compiled: bool, monkeypatch
         for i in range(contacts.num_point_pair_contacts()):
             info = contacts.point_pair_contact_info(i)
             force += info.contact_force() * (1.0 if int(info.bodyB_index()) == 1 else -1.0)
-        tau = plant.get_generalized_contact_forces_output_port(plant.get_body(1).model_instance()).Eval(context)
+        tau = plant.get_generalized_contact_forces_output_port(_instance(plant)).Eval(context)
         np.testing.assert_allclose(force, tau[3:], atol=1e-9)
         error = force - vdot[3:] - np.array([0.0, 0.0, G])
         largest[0], largest[1] = max(largest[0], force[2]), max(largest[1], float(np.abs(error).max()))
@@ -275,6 +279,41 @@ def test_a_spring_of_a_program_and_states_outside_are_followed() -> None:
     np.testing.assert_allclose(z[0], -(v + d * (q - 0.3)) / k, atol=1e-4)  # k int q = -v - d (q - q_0)
 
 
+class Push(LeafSystem):
+    """A force along x that follows the contact force along z."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.DeclareVectorInputPort("contact forces", 6)
+        self.DeclareVectorOutputPort("tau", 6, self._calc)
+
+    def _calc(self, context: Any, output: BasicVector) -> None:
+        output.SetFromVector([0.0, 0.0, 0.0, 0.1 * self.get_input_port().Eval(context)[5], 0.0, 0.0])
+
+
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_who_looks_at_contacts_changes_nothing(is_compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if is_compiled:
+        compile_at_once(monkeypatch)
+    ends = []
+    for is_watched in (False, True):
+        builder = DiagramBuilder()
+        plant, _ = AddMultibodyPlantSceneGraph(builder, 0.0)
+        add_ground(plant)
+        add_body(plant, "ball", Sphere(0.1), RigidTransform([0.0, 0.0, 0.12]))
+        plant.Finalize()
+        push, port = builder.AddSystem(Push()), plant.get_generalized_contact_forces_output_port(_instance(plant))
+        builder.Connect(port, push.get_input_port())
+        builder.Connect(push.get_output_port(), plant.get_applied_generalized_force_input_port())
+        simulator = with_accuracy(Simulator(builder.Build()), 1e-4)
+        if is_watched:
+            simulator.set_monitor(lambda root, p=plant, port=port: print(port.Eval(p.GetMyContextFromRoot(root))))
+        simulator.AdvanceTo(0.2)
+        ends.append(state_of(simulator, plant))
+    assert ends[0][4] != 0.0
+    np.testing.assert_array_equal(*ends)
+
+
 def test_states_outside_count_in_the_error() -> None:
     """A cart that rolls needs no short steps, the integral of its position does."""
     simulator, plant, way = _cart(Spring(0.0, 0.0))
@@ -319,6 +358,20 @@ def test_two_plants_deep_in_a_diagram_both_move() -> None:
     simulator.AdvanceTo(0.08)
     heights = [state_of(simulator, plant)[6] for plant in plants]
     np.testing.assert_allclose(heights, [0.15 - 0.5 * G * 0.08**2, 0.2 - 0.5 * G * 0.08**2], atol=1e-5)
+
+
+def test_more_plants_than_compiled_attempts_know_are_moved_by_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    compile_at_once(monkeypatch)
+    builder, plants = DiagramBuilder(), []
+    for _ in range(45):
+        plant = builder.AddSystem(MultibodyPlant(0.0))
+        plant.AddRigidBody("body", SpatialInertia.SolidSphereWithMass(1.0, 0.1))
+        plant.Finalize()
+        plants.append(plant)
+    simulator = with_accuracy(Simulator(builder.Build()), 1e-3)
+    simulator.AdvanceTo(0.1)
+    heights = [state_of(simulator, plant)[6] for plant in plants]
+    np.testing.assert_allclose(heights, -0.5 * G * 0.1**2, atol=1e-3)
 
 
 def test_a_plant_alone_needs_no_diagram() -> None:
@@ -371,6 +424,11 @@ def test_what_made_steps_short_is_told_by_name() -> None:
     summary = dict(integrator.GetStatisticsSummary())
     assert summary["cenic_total_solver_iterations"] > 0
     integrator.ResetStatistics()
+    assert integrator.DescribeStepSizes() == "0 steps were taken, and none was refused."
+    simulator.AdvanceTo(0.32)
+    integrator.Reset()
+    integrator.set_maximum_step_size(0.1)
+    integrator.Initialize()
     assert integrator.DescribeStepSizes() == "0 steps were taken, and none was refused."
 
 
