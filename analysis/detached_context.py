@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from merganser.framework import Context, InputPort, InputPortSelection, PortDataType, System
 
-__all__ = ["detached_context", "selected_input_port"]
+__all__ = ["detached_context", "selected_input_port", "set_state_values", "state_values"]
+
+Array = NDArray[np.float64]
 
 
 def detached_context(system: System, context: Context) -> Any:
@@ -46,3 +51,23 @@ def selected_input_port(system: System, index: Any, function: str) -> InputPort 
     if port.get_data_type() is PortDataType.kAbstractValued:
         raise ValueError(f"{function}: {port.GetFullDescription()} is abstract; choose a vector port.")
     return port
+
+
+def state_values(context: Context) -> Array:
+    """A copy of the continuous state, or of all groups of the discrete state, one after the other."""
+    count = context.num_discrete_state_groups()
+    if not count:
+        return context.get_continuous_state_vector().CopyToVector()
+    return np.concatenate([context.get_discrete_state(i).CopyToVector() for i in range(count)])
+
+
+def set_state_values(context: Context, x: Array) -> None:
+    """Sets what state_values() returns."""
+    count = context.num_discrete_state_groups()
+    if not count:
+        context.SetContinuousState(x)
+    start = 0
+    for i in range(count):
+        size = context.get_discrete_state(i).size()
+        context.SetDiscreteState(i, x[start : start + size])
+        start += size

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.analysis.detached_context import detached_context, selected_input_port
+from merganser.analysis.detached_context import detached_context, selected_input_port, set_state_values, state_values
 from merganser.framework import Context, InputPortSelection, OutputPortSelection, System
 from merganser.framework.primitives import FirstOrderTaylorApproximation
 
@@ -67,7 +67,7 @@ def FindFixedPoint(
     port = selected_input_port(system, input_port_index, "FindFixedPoint")
     u = np.zeros(0) if port is None else np.array(port.Eval(mine), dtype=float)
     is_discrete = mine.num_discrete_state_groups() > 0
-    x = _state(mine, is_discrete)
+    x = state_values(mine)
     held = _checked_indices(fixed_states, len(x), "state variable")
     free_u = _checked_indices(range(len(u)) if inputs is None else inputs, len(u), "input")
     free_x = [i for i in range(len(x)) if i not in held]
@@ -76,7 +76,7 @@ def FindFixedPoint(
     def approximate(point: Array) -> tuple[Array, Array]:
         """The residual and its Jacobian."""
         x, u = point[: len(held) + len(free_x)], point[len(held) + len(free_x) :]
-        _set_state(mine, x, is_discrete)
+        set_state_values(mine, x)
         if port is not None:
             port.FixValue(mine, u)
         index = InputPortSelection.kNoInput if port is None else port.get_index()
@@ -117,21 +117,3 @@ def _checked_indices(indices: Iterable[int], count: int, what: str) -> list[int]
         if not 0 <= index < count:
             raise IndexError(f"FindFixedPoint: there is no {what} {index}: there are {count}.")
     return result
-
-
-def _state(context: Context, is_discrete: bool) -> Array:
-    if not is_discrete:
-        return context.get_continuous_state_vector().CopyToVector()
-    groups = range(context.num_discrete_state_groups())
-    return np.concatenate([context.get_discrete_state(i).CopyToVector() for i in groups])
-
-
-def _set_state(context: Context, x: Array, is_discrete: bool) -> None:
-    if not is_discrete:
-        context.SetContinuousState(x)
-        return
-    start = 0
-    for index in range(context.num_discrete_state_groups()):
-        size = context.get_discrete_state(index).size()
-        context.SetDiscreteState(index, x[start : start + size])
-        start += size

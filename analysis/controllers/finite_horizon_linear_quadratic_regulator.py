@@ -37,7 +37,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.analysis.controllers.linear_quadratic_regulator import checked_problem, require_definite
-from merganser.analysis.detached_context import detached_context, selected_input_port
+from merganser.analysis.detached_context import (
+    detached_context,
+    selected_input_port,
+    set_state_values,
+    state_values,
+)
 from merganser.analysis.simulator import Simulator
 from merganser.analysis.simulator_config import ApplySimulatorConfig, SimulatorConfig
 from merganser.analysis.system_dynamics import SystemDynamics
@@ -224,7 +229,7 @@ class _Problem:
             raise ValueError(f"{_LQR}: Qf must have shape ({n}, {n}), got {self.Qf.shape}.")
         kind = "positive definite" if options.use_square_root_method else "positive semidefinite"
         require_definite("Qf", self.Qf, kind)
-        self.x0 = self._trajectory("x0", n, self._state())
+        self.x0 = self._trajectory("x0", n, state_values(self._context))
         self.u0 = self._trajectory("u0", m, self._port.Eval(self._context))
         self._dynamics: SystemDynamics | None = None
         self._dynamics = self._fast_dynamics()
@@ -255,13 +260,6 @@ class _Problem:
         except Exception:  # some callback takes no AutoDiffXd; or what is wrong shows again in the careful way
             return None
         return dynamics
-
-    def _state(self) -> Array:
-        context = self._context
-        if self.period == 0.0:
-            return context.get_continuous_state_vector().CopyToVector()
-        groups = range(context.num_discrete_state_groups())
-        return np.concatenate([context.get_discrete_state(i).CopyToVector() for i in groups])
 
     def _given(self, name: str, rows: int) -> Any:
         """That of the options, of the right shape; None if there is none."""
@@ -308,14 +306,7 @@ class _Problem:
             return f[0], A[0], B[0]
         context = self._context
         context.SetTime(t)
-        if self.period == 0.0:
-            context.SetContinuousState(x)
-        else:
-            start = 0
-            for index in range(context.num_discrete_state_groups()):
-                size = context.get_discrete_state(index).size()
-                context.SetDiscreteState(index, x[start : start + size])
-                start += size
+        set_state_values(context, x)
         assert self._port is not None
         self._port.FixValue(context, u)
         linear = self._linearized()

@@ -8,6 +8,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from merganser.analysis.detached_context import state_values
 from merganser.framework import Context, OutputPortSelection, System
 from merganser.framework.core.arguments import bind_overload
 from merganser.framework.primitives import AffineSystem, Linearize, LinearSystem
@@ -145,11 +146,7 @@ def _of_nonlinear_system(
 ) -> AffineSystem:
     linear = Linearize(system, context, input_port_index, OutputPortSelection.kNoOutput)
     K = _gain(linear, Q, R, N)
-    if linear.time_period() > 0.0:
-        groups = (context.get_discrete_state(i) for i in range(context.num_discrete_state_groups()))
-        x0 = np.concatenate([group.CopyToVector() for group in groups])
-    else:
-        x0 = context.get_continuous_state_vector().CopyToVector()
+    x0 = state_values(context)
     u0 = system.get_input_port(input_port_index).Eval(context)
     return AffineSystem(D=-K, y0=u0 + K @ x0, time_period=linear.time_period())
 

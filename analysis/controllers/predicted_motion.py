@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.analysis.detached_context import set_state_values, state_values
 from merganser.analysis.discrete_time_approximation import DiscreteTimeApproximation
 from merganser.framework import Context, OutputPortSelection, System
 from merganser.framework.primitives import AffineSystem, FirstOrderTaylorApproximation
@@ -53,7 +53,7 @@ class PredictedMotion:
 def at_operating_point(model: System, context: Context, period: float, input_port_index: int) -> PredictedMotion:
     """The model about the state and the input in a Context, for all times."""
     affine = _affine(model, context, period, input_port_index)
-    x, u = _state(context), _input(model, context, input_port_index)
+    x, u = state_values(context), _input(model, context, input_port_index)
     return PredictedMotion([_step(affine, x, u, x)], 0.0, period)
 
 
@@ -66,7 +66,7 @@ def along_trajectories(
         ValueError: a trajectory has another size than the state or the input.
     """
     here = context.Clone()
-    x, u = _state(context), _input(model, context, input_port_index)
+    x, u = state_values(context), _input(model, context, input_port_index)
     for what, trajectory, size in (("state_trajectory", x_ref, x.size), ("input_trajectory", u_ref, u.size)):
         if (trajectory.rows(), trajectory.cols()) != (size, 1):
             raise ValueError(
@@ -81,7 +81,7 @@ def along_trajectories(
     steps = []
     for i, (t, (x, u)) in enumerate(zip(times, points)):
         here.SetTime(t)
-        _set_state(here, x)
+        set_state_values(here, x)
         model.get_input_port(input_port_index).FixValue(here, u)
         following, _ = points[min(i + 1, len(points) - 1)]
         steps.append(_step(_affine(model, here, period, input_port_index), x, u, following))
@@ -114,22 +114,3 @@ def _step(affine: AffineSystem, x: Array, u: Array, following: Array) -> Step:
 def _input(model: System, context: Context, input_port_index: int) -> Array:
     value: Array = np.array(model.get_input_port(input_port_index).Eval(context), dtype=np.float64).ravel()
     return value
-
-
-def _state(context: Context) -> Array:
-    if context.num_continuous_states():
-        state: Array = context.get_continuous_state_vector().CopyToVector()
-        return state
-    groups = range(context.num_discrete_state_groups())
-    return np.concatenate([context.get_discrete_state(i).CopyToVector() for i in groups])
-
-
-def _set_state(context: Any, x: Array) -> None:
-    if context.num_continuous_states():
-        context.SetContinuousState(x)
-        return
-    start = 0
-    for i in range(context.num_discrete_state_groups()):
-        size = context.get_discrete_state(i).size()
-        context.SetDiscreteState(i, x[start : start + size])
-        start += size

@@ -21,6 +21,7 @@ from merganser.framework.optimization.smooth_maxima import (
     smoothed_hinge,
 )
 from merganser.geometry import GeometryId, QueryObject, SignedDistancePair
+from merganser.multibody.inverse_kinematics.plant_geometries import query_of
 from merganser.multibody.inverse_kinematics.posture_functions import PostureFunction
 from merganser.multibody.plant import MultibodyPlant
 
@@ -33,19 +34,10 @@ class _OfDistances(PostureFunction):
 
     def _set_up(self, plant: MultibodyPlant, plant_context: Context) -> None:
         self._take(plant, plant_context)
-        name = type(self).__name__
-        if not plant.geometry_source_is_registered():
-            raise RuntimeError(f"{name}: plant '{plant.get_name()}' is not registered with a SceneGraph.")
-        port = plant.get_geometry_query_input_port()
-        if not port.HasValue(plant_context):
-            raise RuntimeError(
-                f"{name}: input port '{port.get_name()}' of plant '{plant.get_name()}' has no value in plant_context. "
-                "Take the Context of the plant from that of the diagram with the SceneGraph."
-            )
+        self._query()  # there must be one
 
     def _query(self) -> QueryObject:
-        query: QueryObject = self._plant.get_geometry_query_input_port().Eval(self._context)
-        return query
+        return query_of(self._plant, self._context, type(self).__name__)
 
     def _distance(self, query: QueryObject, pair: SignedDistancePair) -> tuple[float, Array]:
         """The distance and its derivatives by q, shape [num_positions]: (1)."""

@@ -11,6 +11,7 @@ from merganser.framework import Context
 from merganser.framework.autodiff import AutoDiffXd
 from merganser.framework.optimization.closed_form import ClosedFormEvaluator
 from merganser.geometry import GeometryId, QueryObject
+from merganser.multibody.inverse_kinematics.plant_geometries import query_of
 from merganser.multibody.math import SpatialForce
 from merganser.multibody.optimization.plant_functions import with_derivatives
 from merganser.multibody.plant import (
@@ -24,6 +25,8 @@ __all__ = ["ContactWrench", "ContactWrenchFromForceInWorldFrameEvaluator", "Pair
 
 Array = NDArray[np.float64]
 Objects = NDArray[Any]
+
+_WHERE = "Contacts of a program"
 
 
 class ContactWrench(NamedTuple):
@@ -73,7 +76,7 @@ class PairOfGeometries:
         self._plant, self._context = plant, context
         id_A, id_B = ids
         self.ids = id_A, id_B
-        query = query_of(plant, context)
+        query = query_of(plant, context, _WHERE)
         self.body_A, self.body_B = self._body(query, id_A), self._body(query, id_B)
         self._known: tuple[list[AutoDiffXd], Witnesses] | None = None
 
@@ -94,7 +97,7 @@ class PairOfGeometries:
         return self._known[1]
 
     def _find_witnesses(self) -> Witnesses:
-        query = query_of(self._plant, self._context)
+        query = query_of(self._plant, self._context, _WHERE)
         pair, inspector = query.ComputeSignedDistancePairClosestPoints(*self.ids), query.inspector()
         id_A, _ = self.ids
         is_in_order = pair.id_A == id_A
@@ -123,7 +126,7 @@ class PairOfGeometries:
         Raises:
             RuntimeError: a geometry has no ("material", "coulomb_friction").
         """
-        inspector = query_of(self._plant, self._context).inspector()
+        inspector = query_of(self._plant, self._context, _WHERE).inspector()
         frictions = []
         for id in self.ids:
             properties = inspector.GetProximityProperties(id)
@@ -135,22 +138,6 @@ class PairOfGeometries:
                 )
             frictions.append(friction)
         return CalcContactFrictionFromSurfaceProperties(*frictions).static_friction()
-
-
-def query_of(plant: MultibodyPlant, context: Context) -> QueryObject:
-    """The geometries of a plant, where its Context is.
-
-    Raises:
-        RuntimeError: there is no SceneGraph.
-    """
-    is_registered = plant.geometry_source_is_registered()
-    if not is_registered or not plant.get_geometry_query_input_port().HasValue(context):
-        raise RuntimeError(
-            f"Plant '{plant.GetSystemPathname()}' has no geometries in this Context, which contacts need. Build it "
-            "with AddMultibodyPlantSceneGraph(), and take its Context from that of the diagram."
-        )
-    query: QueryObject = plant.get_geometry_query_input_port().Eval(context)
-    return query
 
 
 class ContactWrenchFromForceInWorldFrameEvaluator(ClosedFormEvaluator):

@@ -12,11 +12,11 @@ from merganser.framework import Context
 from merganser.framework.autodiff import InitializeAutoDiff
 from merganser.framework.optimization import Binding, MathematicalProgram, MathematicalProgramResult
 from merganser.geometry import GeometryId
+from merganser.multibody.inverse_kinematics.plant_geometries import query_of
 from merganser.multibody.math import SpatialForce
 from merganser.multibody.optimization.contact_wrenches import (
     ContactWrench,
     ContactWrenchFromForceInWorldFrameEvaluator,
-    query_of,
 )
 from merganser.multibody.optimization.plant_functions import values_of, with_derivatives
 from merganser.multibody.optimization.static_equilibrium import (
@@ -78,7 +78,7 @@ class StaticEquilibriumProblem:
         contacts: list[ContactWrenchFromForceInWorldFrameEvaluator] = []
         forces: list[Objects] = []
         bindings: list[Binding] = []
-        candidates = query_of(plant, context).inspector().GetCollisionCandidates()
+        candidates = query_of(plant, context, "StaticEquilibriumProblem").inspector().GetCollisionCandidates()
         for pair in sorted(candidates, key=lambda ids: tuple(id.get_value() for id in ids)):
             if frozenset(pair) in without:
                 continue

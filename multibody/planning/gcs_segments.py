@@ -17,11 +17,13 @@ _TWO_PI = 2.0 * np.pi
 
 
 def _curves(trajectory: CompositeTrajectory, where: str) -> list[BezierCurve]:
-    segments = [trajectory.segment(i) for i in range(trajectory.get_number_of_segments())]
-    for i, segment in enumerate(segments):
+    curves = []
+    for i in range(trajectory.get_number_of_segments()):
+        segment = trajectory.segment(i)
         if not isinstance(segment, BezierCurve):
             raise ValueError(f"{where}: expected segments that are BezierCurves, got {type(segment).__name__} at {i}.")
-    return segments  # type: ignore[return-value]  # they have just been checked
+        curves.append(segment)
+    return curves
 
 
 def normalized(trajectory: CompositeTrajectory) -> CompositeTrajectory:

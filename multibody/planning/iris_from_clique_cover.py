@@ -252,14 +252,14 @@ def _checked_iris_options(options: IrisFromCliqueCoverOptions) -> IrisOptions | 
             f"{type(given).__name__}."
         )
     iris = copy.copy(given)
-    sampled = None if isinstance(iris, IrisOptions) else copy.copy(iris.sampled_iris_options)
-    prog = (iris if isinstance(iris, IrisOptions) else sampled).prog_with_additional_constraints  # type: ignore[union-attr]
-    if prog is not None:
-        raise RuntimeError(f"{_WHERE}: expected no prog_with_additional_constraints in options.iris_options.")
-    if not isinstance(iris, IrisOptions):
-        assert sampled is not None
+    if isinstance(iris, IrisOptions):
+        prog = iris.prog_with_additional_constraints
+    else:
         if iris.parameterization.get_parameterization_dimension() is not None:
             raise RuntimeError(f"{_WHERE}: expected no parameterization in options.iris_options.")
-        sampled.parallelism = options.parallelism
-        iris.sampled_iris_options = sampled
+        iris.sampled_iris_options = copy.copy(iris.sampled_iris_options)
+        iris.sampled_iris_options.parallelism = options.parallelism
+        prog = iris.sampled_iris_options.prog_with_additional_constraints
+    if prog is not None:
+        raise RuntimeError(f"{_WHERE}: expected no prog_with_additional_constraints in options.iris_options.")
     return iris

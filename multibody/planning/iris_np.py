@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import Context
-from merganser.geometry import GeometryId, QueryObject
+from merganser.geometry import GeometryId
 from merganser.geometry.optimization import HPolyhedron, Hyperellipsoid, IrisOptions
 from merganser.geometry.optimization.growing_region import (
     EllipsoidGrowth,
@@ -26,6 +26,7 @@ from merganser.geometry.optimization.growing_region import (
 from merganser.geometry.optimization.hit_and_run import RegionSampler
 from merganser.geometry.optimization.iris import bounded_domain, cut_obstacles, starting_ellipsoid
 from merganser.multibody.inverse_kinematics.distance_constraints import DistanceConstraint
+from merganser.multibody.inverse_kinematics.plant_geometries import query_of
 from merganser.multibody.planning.continuous_joints import GetContinuousRevoluteJointIndices
 from merganser.multibody.planning.counterexamples import AdditionalConstraints, Condition, nearest_counterexample
 from merganser.multibody.planning.limits import position_box
@@ -191,15 +192,7 @@ def _pairs_by_distance(plant: MultibodyPlant, context: Context) -> Sequence[tupl
     Raises:
         RuntimeError: there is no SceneGraph, or a pair is in collision.
     """
-    if not plant.geometry_source_is_registered():
-        raise RuntimeError(f"{_WHERE}: plant '{plant.get_name()}' is not registered with a SceneGraph.")
-    port = plant.get_geometry_query_input_port()
-    if not port.HasValue(context):
-        raise RuntimeError(
-            f"{_WHERE}: input port '{port.get_name()}' of plant '{plant.get_name()}' has no value in the Context. Take "
-            "the Context of the plant from that of the diagram with the SceneGraph."
-        )
-    query: QueryObject = port.Eval(context)
+    query = query_of(plant, context, _WHERE)
     inspector = query.inspector()
     found = []
     for a, b in inspector.GetCollisionCandidates():
