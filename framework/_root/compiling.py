@@ -209,6 +209,26 @@ def _gradients() -> None:
         code.load().address()
 
 
+def _gradients_of_contact() -> None:
+    """derivatives of contact"""
+
+    from merganser.framework.autodiff import InitializeAutoDiff
+    from merganser.framework.later_code import missing
+    from merganser.geometry import Box
+
+    diagram = _scene_of_two(Box(0.1, 0.1, 0.1), "sap", _STEP)
+    with_derivatives = diagram.ToAutoDiffXd()
+    context = with_derivatives.CreateDefaultContext()
+    plant = with_derivatives.GetSubsystemByName("plant")
+    own, scene_graph = plant.GetMyMutableContextFromRoot(context), with_derivatives.GetSubsystemByName("scene_graph")
+    plant.SetPositionsAndVelocities(own, InitializeAutoDiff(plant.GetPositionsAndVelocities(own)).ravel())
+    with_derivatives.CalcForcedUnrestrictedUpdate(context, context.Clone().get_mutable_state())
+    query = scene_graph.get_query_output_port().Eval(scene_graph.GetMyContextFromRoot(context))
+    query.ComputeSignedDistancePairwiseClosestPoints()
+    for code in missing():
+        code.load().address()
+
+
 def _ask_all(plant: Any, state: Any, forces: Any) -> None:
     """Asks a plant of any scalar type for what it knows of its arm."""
     import numpy as np
@@ -246,6 +266,23 @@ def _simulate_contact(shape: Any, approximation: str = "sap", time_step: float =
     import numpy as np
 
     from merganser.analysis import ApplySimulatorConfig, Simulator, SimulatorConfig
+
+    simulator = Simulator(_scene_of_two(shape, approximation, time_step))
+    if time_step == 0.0:
+        ApplySimulatorConfig(SimulatorConfig(integration_scheme="cenic"), simulator)
+    simulator.AdvanceTo(5 * _STEP)
+    scene_graph = simulator.get_system().GetSubsystemByName("scene_graph")
+    context = scene_graph.GetMyContextFromRoot(simulator.get_context())
+    query = scene_graph.get_query_output_port().Eval(context)
+    query.ComputePointPairPenetration()
+    query.ComputeSignedDistancePairwiseClosestPoints()
+    query.ComputeSignedDistanceToPoint(np.array([0.3, 0.0, 0.3]))
+
+
+def _scene_of_two(shape: Any, approximation: str, time_step: float) -> Any:
+    """A diagram with the two bodies."""
+    import numpy as np
+
     from merganser.framework import DiagramBuilder
     from merganser.framework.math import RigidTransform
     from merganser.geometry import HalfSpace
@@ -254,22 +291,14 @@ def _simulate_contact(shape: Any, approximation: str = "sap", time_step: float =
 
     builder, rough = DiagramBuilder(), CoulombFriction(0.5, 0.5)
     config = MultibodyPlantConfig(time_step=time_step, discrete_contact_approximation=approximation)
-    plant, scene_graph = AddMultibodyPlant(config, builder)
+    plant, _ = AddMultibodyPlant(config, builder)
     plant.RegisterCollisionGeometry(plant.world_body(), RigidTransform(), HalfSpace(), "ground", rough)
     for i in range(2):
         body = plant.AddRigidBody(f"body {i}", SpatialInertia.SolidBoxWithMass(1.0, 0.1, 0.1, 0.1))
         plant.RegisterCollisionGeometry(body, RigidTransform(), shape, f"shape {i}", rough)
         plant.SetDefaultFloatingBaseBodyPose(body, RigidTransform(np.array([0.0, 0.0, 0.049 + 0.098 * i])))
     plant.Finalize()
-    simulator = Simulator(builder.Build())
-    if time_step == 0.0:
-        ApplySimulatorConfig(SimulatorConfig(integration_scheme="cenic"), simulator)
-    simulator.AdvanceTo(5 * _STEP)
-    context = scene_graph.GetMyContextFromRoot(simulator.get_context())
-    query = scene_graph.get_query_output_port().Eval(context)
-    query.ComputePointPairPenetration()
-    query.ComputeSignedDistancePairwiseClosestPoints()
-    query.ComputeSignedDistanceToPoint(np.array([0.3, 0.0, 0.3]))
+    return builder.Build()
 
 
 def _contact_of_boxes() -> None:
@@ -328,6 +357,6 @@ def _contact_under_error_control() -> None:
 TOPICS: dict[str, tuple[Callable[[], None], ...]] = {
     "blocks": (_operations_of_blocks, _loop),
     "robots": (_discrete_arms, _continuous_arms, _kinematics_and_dynamics),
-    "gradients": (_gradients,),
+    "gradients": (_gradients, _gradients_of_contact),
     "contact": (_searches, _contact_of_boxes, _contact_of_meshes, _other_solvers, _contact_under_error_control),
 }

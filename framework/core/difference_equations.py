@@ -6,7 +6,7 @@ from typing import Any
 
 from merganser.framework.core.events import EventKind, PeriodicEventData, TriggerType
 from merganser.framework.core.execution import compute_updates, of_kind, raise_if_failed
-from merganser.framework.core.state import DiscreteValues
+from merganser.framework.core.state import DiscreteValues, State
 from merganser.framework.core.system_base import SystemBase
 
 __all__ = ["DifferenceEquationMethods", "merge_updates"]
@@ -74,15 +74,31 @@ class DifferenceEquationMethods(SystemBase):
         }
 
 
-def merge_updates(updates: list[tuple[Any, DiscreteValues]], context: Any, target: DiscreteValues) -> None:
-    """Makes `target` the discrete state of `context` with the updates of some of its leaf contexts put in.
+def merge_updates(updates: list[tuple[Any, Any]], context: Any, target: DiscreteValues | State) -> None:
+    """Makes `target` the state, or the discrete state, of `context` with the updates of some of its leaf contexts.
 
     Args:
         updates: leaf contexts at or below `context` with their new values, as from `compute_updates`.
         context: of any system.
-        target: groups like those of `context`.
+        target: room like that of `context`.
     """
-    target.SetFrom(context._discrete)
+    if isinstance(target, DiscreteValues):
+        target.SetFrom(context._discrete)
+        _put_groups(updates, context, target)
+        return
+    target.SetFrom(context.get_state())
+    _put_groups([(leaf, values._discrete) for leaf, values in updates], context, target._discrete)
+    place = {id(value): index for index, value in enumerate(context._abstract_state._items)}
+    x = target._continuous.get_mutable_vector()
+    for leaf, values in updates:
+        for value, new in zip(leaf._abstract_state._items, values._abstract._items):
+            target._abstract.get_mutable_value(place[id(value)]).SetFrom(new)
+        first = leaf.layout.xc_range[0] - context.layout.xc_range[0]
+        for k, number in enumerate(values._continuous.CopyToVector().tolist()):
+            x.SetAtIndex(first + k, number)
+
+
+def _put_groups(updates: list[tuple[Any, DiscreteValues]], context: Any, target: DiscreteValues) -> None:
     place = {id(group): index for index, group in enumerate(context._discrete._items)}
     for leaf, values in updates:
         for group, new in zip(leaf._discrete._items, values._items):

@@ -172,10 +172,10 @@ class System(
                 f"System '{self.GetSystemPathname()}', CalcForcedUnrestrictedUpdate: expected a State for the result, "
                 f"got {type(state).__name__}."
             )
-        clone = _scratch_of(context)
-        events = of_kind(clone.system._events_with(clone, TriggerType.kForced), EventKind.UNRESTRICTED_UPDATE)
-        raise_if_failed(execute(events, EventKind.UNRESTRICTED_UPDATE), clone)
-        state.SetFrom(clone.get_state())
+        events = of_kind(self._events_with(context, TriggerType.kForced), EventKind.UNRESTRICTED_UPDATE)
+        status, updates = compute_updates(events)
+        raise_if_failed(status, context)
+        merge_updates(updates, context, state)
 
     def ExecuteForcedEvents(self, context: Context, publish: bool = True) -> None:
         """Carries out all forced events: unrestricted updates, then discrete updates, then publishes.
@@ -257,11 +257,3 @@ def new_system(origin: type[Any] | Template, T: type[Any]) -> Any:
     for floats."""
     cls: Any = origin[T] if isinstance(origin, Template) else instantiate(origin, T)
     return cls.__new__(cls)
-
-
-def _scratch_of(context: Context) -> Context:
-    """A copy of the whole context tree; returns the part that corresponds to `context`."""
-    root = context
-    while root.parent is not None:
-        root = root.parent
-    return context.system.GetMyContextFromRoot(root.Clone())

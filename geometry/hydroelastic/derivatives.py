@@ -8,12 +8,12 @@ one follows (`Buffers.levels`). Where the set of elements that meet changes, der
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.interpreted_first import may_use_compiled
 from merganser.framework.native import kernel
 from merganser.geometry.hydroelastic.buffers import FOLLOWS, Buffers, make_buffers, make_followers
 from merganser.geometry.hydroelastic.engine import HydroelasticArrays
@@ -70,7 +70,6 @@ def differentiate_surfaces(
     pairs: NDArray[np.int64],
     faces: tuple[Array, Array, NDArray[np.int64]],
     step: float,
-    may_compile: Callable[..., bool],
 ) -> tuple[Array, Array]:
     """Returns corners and numbers of faces with their derivatives by k variables.
 
@@ -81,7 +80,6 @@ def differentiate_surfaces(
         pairs: rows of geometries, shape [num_pairs, 2].
         faces: corners, numbers and owners, as they were found of these pairs.
         step: what derivatives are multiplied by in the imaginary parts.
-        may_compile: whether a kernel is to be called compiled, told the kernel and its arguments.
 
     Returns:
         Complex numbers, shapes [k, num_faces, ..] of corners and of numbers. Real parts are those of the faces.
@@ -98,7 +96,8 @@ def differentiate_surfaces(
     arguments = (
         arrays.bodies, arrays.meshes, owners, pairs, X_WG, X_lanes, values, followers, face_work, *lanes, owners.copy()
     )  # fmt: skip
-    run = follow_faces if may_compile(follow_faces, *arguments) else follow_faces.interpreted
+    is_compiled = may_use_compiled(follow_faces, len(owners), *arguments)
+    run = follow_faces if is_compiled else follow_faces.interpreted
     run(*arguments)
     corners, numbers = lanes
     corners.real[:], numbers.real[:] = faces[0], faces[1]

@@ -44,7 +44,6 @@ __all__ = [
     "distance_dtype",
     "geometry_dtype",
     "points_work_dtype",
-    "solution_dtype",
     "work_dtype",
 ]
 
@@ -204,11 +203,6 @@ class Hulls(NamedTuple):
     corner_start: Annotated[NDArray[np.int64], ArrayOf(INTEGER)]
     corners: Annotated[NDArray[np.int64], ArrayOf(INTEGER)]
     edges: Annotated[NDArray[np.int64], ArrayOf(INTEGER, 2)]
-
-
-def solution_dtype(scalar: type[Any]) -> np.dtype[Any]:
-    """Of the solution of a pair, in frame A, as work_dtype has it; of floats, or of complex numbers."""
-    return of_scalar(work_dtype, scalar, ("normal", "value", "p_ACa", "p_ACb"))
 
 
 def points_work_dtype(scalar: type[Any]) -> np.dtype[Any]:

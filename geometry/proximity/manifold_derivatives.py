@@ -11,46 +11,42 @@ the normal of the pair follows the same one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.interpreted_first import may_use_compiled
+from merganser.framework.native import device, inlined, kernel
 from merganser.framework.native.by_value import of_scalar
-from merganser.geometry.proximity.derivatives import PoseDifferential
+from merganser.geometry.proximity.derivatives import follow_pair, slopes_of_pair
 from merganser.geometry.proximity.engine import ProximityEngine
-from merganser.geometry.proximity.layout import contact_dtype, points_work_dtype, solution_dtype
-from merganser.geometry.proximity.manifolds import follow_manifold
+from merganser.geometry.proximity.layout import Hulls, contact_dtype, points_work_dtype
+from merganser.geometry.proximity.manifolds import find_points, write_point
+from merganser.geometry.proximity.narrow_phase import set_relative_pose
+from merganser.geometry.proximity.vectors import Vector3, scaled, subtract, sum_scaled, turned_back
 
-__all__ = ["contact_lanes_dtype", "differentiate_manifolds"]
+__all__ = ["contact_lanes_dtype", "differentiate_manifolds", "follow_manifolds"]
 
 Array = NDArray[Any]
 
 contact_lanes_dtype = of_scalar(contact_dtype, np.complex128)
-_WORK, _SOLUTION = points_work_dtype(np.complex128), solution_dtype(np.complex128)
+_WORK = points_work_dtype(np.complex128)
+_ALL = -1  # pairs have derivatives
+_EFFORT = 10  # of one lane of a pair, see interpreted_first.py
 
 
 def differentiate_manifolds(
-    engine: ProximityEngine,
-    X_WG: Array,
-    dX_WG: Array,
-    pairs: Array,
-    contacts: Array,
-    step: float,
-    may_compile: Callable[..., bool],
-    margin: float = 0.0,
+    engine: ProximityEngine, X_WG: Array, X_lanes: Array, pairs: Array, contacts: Array, margin: float = 0.0
 ) -> Array:
     """Returns contacts with their derivatives by k variables.
 
     Args:
         engine: which found the contacts.
         X_WG: pose of each geometry, shape [n, 4, 4].
-        dX_WG: their derivatives, shape [n, 4, 4, k].
+        X_lanes: the same with a derivative in the imaginary parts of each lane, shape [k, n, 4, 4].
         pairs: rows of geometries, shape [num_pairs, 2].
         contacts: of contact_dtype, as they were found of these pairs.
-        step: what derivatives are multiplied by in the imaginary parts.
-        may_compile: whether a kernel is to be called compiled, told the kernel and its arguments.
         margin: at which they were found [m].
 
     Returns:
@@ -59,68 +55,101 @@ def differentiate_manifolds(
     Raises:
         LookupError: a pair has no derivatives, as its normal jumps; its argument is the row of the pair.
     """
-    num_lanes = dX_WG.shape[-1]
-    lanes = np.zeros((num_lanes, len(contacts)), contact_lanes_dtype)
-    lanes["pair"] = contacts["pair"]
-    first = 0
-    while first < len(contacts):
-        row = int(contacts[first]["pair"])
-        end = first + 1
-        while end < len(contacts) and contacts[end]["pair"] == row:
-            end += 1
-        pair = int(pairs[row, 0]), int(pairs[row, 1])
-        given = _pair_lanes(engine, X_WG, dX_WG, pair, step)
-        if given is None or not _follow(engine, pair, *given, margin, lanes[:, first:end], may_compile):
-            raise LookupError(row)
-        first = end
+    lanes = np.zeros((len(X_lanes), len(contacts)), contact_lanes_dtype)
+    touching = pairs[np.unique(contacts["pair"])]
+    results = engine.signed_distances(X_WG, touching)
+    arrays, work = engine.arrays, np.zeros(1, _WORK)
+    arguments = arrays.geometries, arrays.hulls, X_WG, X_lanes, pairs, results, contacts, margin, work, lanes
+    effort = _EFFORT * len(touching) * len(X_lanes)
+    if may_use_compiled(follow_manifolds, effort, *arguments):
+        row = follow_manifolds(*arguments)
+    else:
+        records = (np.asarray(a).view(np.recarray) for a in (arrays.geometries, results, contacts, work, lanes))
+        geometries, results, contacts, work, out = records
+        row = follow_manifolds.interpreted(
+            geometries, arrays.hulls, X_WG, X_lanes, pairs, results, contacts, margin, work, out
+        )
+    if row != _ALL:
+        raise LookupError(row)
     return lanes
 
 
-def _pair_lanes(
-    engine: ProximityEngine, X_WG: Array, dX_WG: Array, pair: tuple[int, int], step: float
-) -> tuple[Array, Array] | None:
-    """Poses and solution of a pair, as lanes; None where there are no derivatives."""
-    geometries = engine.arrays.geometries
-    A, B = (PoseDifferential.of(X_WG[row], dX_WG[row]) for row in pair)
-    result = engine.signed_distances(X_WG, np.array([pair]))[0].copy()
-    d = engine.differentiate(geometries, pair, result, A, B)
-    if d is None:
-        return None
-    rows = list(pair)
-    X = X_WG[rows] + 1j * step * np.moveaxis(dX_WG[rows], -1, 0)
-    n_W = (result["nhat_BA_W"][:, None] + 1j * step * d.nhat_BA_W).T
-    p_WCa = (result["p_WCa"][:, None] + 1j * step * d.p_WCa).T
-    p_WCb = (result["p_WCb"][:, None] + 1j * step * d.p_WCb).T
-    radius_A, radius_B = (float(geometries[row]["radius"]) for row in pair)
-    R_AW, p_WA = X[:, 0, :3, :3].swapaxes(1, 2), X[:, 0, :3, 3]
-    solutions = np.zeros((len(X), 1), _SOLUTION)
-    normal = -_rotate(R_AW, n_W)
-    solutions["normal"][:, 0] = normal
-    solutions["value"][:, 0] = -(result["distance"] + 1j * step * d.distance) - radius_A - radius_B
-    solutions["p_ACa"][:, 0] = _rotate(R_AW, p_WCa - p_WA) - radius_A * normal
-    solutions["p_ACb"][:, 0] = _rotate(R_AW, p_WCb - p_WA) + radius_B * normal
-    return np.ascontiguousarray(X), solutions
+@kernel
+def follow_manifolds(
+    # Model:
+    geometries: Array,  # geometry_dtype, shape [num_geometries]
+    hulls: Hulls,
+    # In:
+    X_WG: Array,  # shape [num_geometries, 4, 4]
+    X_lanes_in: Array,  # complex, shape [num_lanes, num_geometries, 4, 4]
+    pairs: Array,  # rows of geometries, shape [.., 2]
+    results_in: Array,  # distance_dtype, of each pair that has contacts
+    contacts_in: Array,  # contact_dtype, pair by pair, shape [num_contacts]
+    margin: float,  # at which they were found [m]
+    # Work:
+    work: Array,  # of points_work_dtype, shape [1]
+    # Out:
+    contacts_out: Array,  # contact_dtype, shape [num_lanes, num_contacts]
+) -> int:
+    """Computes contacts as complex numbers that carry derivatives; returns -1, or the row of a pair that has none."""
+    first, k, w = 0, 0, work[0]
+    while first < contacts_in.shape[0]:
+        row, end = contacts_in[first].pair, first + 1
+        while end < contacts_in.shape[0] and contacts_in[end].pair == row:
+            end += 1
+        i, j = pairs[row, 0], pairs[row, 1]
+        a, b = geometries[i], geometries[j]
+        is_regular, slopes = slopes_of_pair(a, b, hulls, results_in[k], X_WG[i], X_WG[j])
+        if not is_regular:
+            return int(row)
+        for lane in range(X_lanes_in.shape[0]):
+            X = X_lanes_in[lane]
+            set_relative_pose(X, i, j, w.X_AB)
+            derivatives = follow_pair(slopes, _twist(X[i]), _twist(X[j]))
+            _set_solution(a, b, X[i], results_in[k], derivatives, w)
+            num_points, normal = find_points(a, b, hulls, w, margin)
+            if num_points != end - first:
+                return int(row)
+            for m in range(num_points):
+                out = contacts_out[lane, first + m]
+                out.pair = row
+                write_point(X, i, w, m, normal, out)
+        first, k = end, k + 1
+    return _ALL
 
 
-def _rotate(R: Array, v: Array) -> Array:
-    """R v in each lane."""
-    return np.einsum("lij,lj->li", R, v)
+@device
+def _twist(X: Array) -> tuple[Vector3, Vector3]:
+    """Angular velocity and that of the origin, as the imaginary parts of a pose have them: dR R^T = [w]x."""
+    x, y, z = 0.0, 0.0, 0.0
+    for c in range(3):
+        x += 0.5 * (X[2, c].imag * X[1, c].real - X[1, c].imag * X[2, c].real)
+        y += 0.5 * (X[0, c].imag * X[2, c].real - X[2, c].imag * X[0, c].real)
+        z += 0.5 * (X[1, c].imag * X[0, c].real - X[0, c].imag * X[1, c].real)
+    return (x, y, z), (X[0, 3].imag, X[1, 3].imag, X[2, 3].imag)
 
 
-def _follow(
-    engine: ProximityEngine, pair: tuple[int, int], X: Array, solutions: Array, margin: float, out: Array,
-    may_compile: Callable[..., bool],
-) -> bool:  # fmt: skip
-    """Writes the contacts of a pair; returns whether all lanes have as many."""
-    arrays = engine.arrays
-    contacts = np.zeros(out.shape, contact_lanes_dtype)
-    contacts["pair"] = out["pair"]
-    records = arrays.geometries[list(pair)], solutions, np.zeros(1, _WORK), contacts
-    arguments = (records[0], arrays.hulls, X, records[1], margin, records[2], records[3])
-    if may_compile(follow_manifold, *arguments):
-        count = follow_manifold(*arguments)
-    else:
-        geometries, solutions, work, room = (array.view(np.recarray) for array in records)
-        count = follow_manifold.interpreted(geometries, arrays.hulls, X, solutions, margin, work, room)
-    out[...] = contacts
-    return bool(count == len(out))
+@device
+def _set_solution(
+    a: Array, b: Array, X_WA: Array, result: Array, derivatives: tuple[float, Vector3, Vector3, Vector3], work: Array
+) -> None:
+    """Writes the solution of a pair, in frame A, with a derivative in its imaginary parts."""
+    d_distance, dn, dp_a, dp_b = derivatives
+    p_WA = X_WA[0, 3], X_WA[1, 3], X_WA[2, 3]
+    normal = scaled(turned_back(X_WA, _with(result.nhat_BA_W, dn)), -1.0)
+    p_ACa = sum_scaled(turned_back(X_WA, subtract(_with(result.p_WCa, dp_a), p_WA)), normal, -a.radius)
+    p_ACb = sum_scaled(turned_back(X_WA, subtract(_with(result.p_WCb, dp_b), p_WA)), normal, b.radius)
+    work.value = -complex(result.distance, d_distance) - a.radius - b.radius
+    for c in range(3):
+        work.normal[c], work.p_ACa[c], work.p_ACb[c] = normal[c], p_ACa[c], p_ACb[c]
+
+
+@inlined
+def _with(values: Array, derivatives: Vector3) -> Vector3:
+    """A vector of complex numbers."""
+    return (
+        complex(values[0], derivatives[0]),
+        complex(values[1], derivatives[1]),
+        complex(values[2], derivatives[2]),
+    )
+

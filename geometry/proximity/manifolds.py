@@ -58,7 +58,7 @@ from merganser.geometry.proximity.vectors import (
     unit_axis,
 )
 
-__all__ = ["contact_manifolds", "follow_manifold"]
+__all__ = ["contact_manifolds", "find_points", "write_point"]
 
 _ALIGNED = 0.999  # cosine of the angle between the normal of the pair and that of its reference face
 _STEEP = math.sqrt(1.0 - _ALIGNED**2)  # its sine; what leans as much on a face rests on an edge or a corner
@@ -111,47 +111,22 @@ def contact_manifolds(
         for m in range(num_points):
             if count < contacts_out.shape[0]:
                 contacts_out[count].pair = k
-                _write_point(X_WG, i, w, m, normal, contacts_out[count])
+                write_point(X_WG, i, w, m, normal, contacts_out[count])
             count += 1
     return count
 
 
-@kernel
-def follow_manifold(
-    # Model:
-    geometries: Array,  # geometry_dtype, of A and B
-    hulls: Hulls,
-    # In: with derivatives, one lane for each
-    X_WG: Array,  # of A and B, shape [num_lanes, 2, 4, 4]
-    solutions: Array,  # of solution_dtype, shape [num_lanes, 1]
-    margin: float,  # [m]
-    # Work:
-    work: Array,  # of points_work_dtype, shape [1]
-    # Out:
-    contacts_out: Array,  # contact_dtype, shape [num_lanes, num_points]; `pair` is left as it is
-) -> int:
-    """Computes the contact points of a pair whose solution is known, as complex numbers that carry derivatives.
+@device
+def find_points(a: Array, b: Array, hulls: Hulls, work: Array, margin: float) -> tuple[int, Vector3]:
+    """Writes the contact points of a pair whose solution is known into `clipped` of work, in A; see `_clip`.
 
     Returns:
-        How many lanes have as many points as there is room for, which all must.
+        How many there are, one at least, and the unit normal from A to B.
     """
-    w = work[0]
-    a, b = geometries[0], geometries[1]
-    for lane in range(contacts_out.shape[0]):
-        solution = solutions[lane, 0]
-        set_relative_pose(X_WG[lane], 0, 1, w.X_AB)
-        w.value = solution.value
-        for c in range(3):
-            w.normal[c], w.p_ACa[c], w.p_ACb[c] = solution.normal[c], solution.p_ACa[c], solution.p_ACb[c]
-        num_points, normal = _clip(a, b, hulls, w, margin)
-        if num_points == 0:
-            normal = _set_point(a, b, w)
-            num_points = 1
-        if num_points != contacts_out.shape[1]:
-            return lane
-        for m in range(num_points):
-            _write_point(X_WG[lane], 0, w, m, normal, contacts_out[lane, m])
-    return contacts_out.shape[0]
+    num_points, normal = _clip(a, b, hulls, work, margin)
+    if num_points == 0:
+        return 1, _set_point(a, b, work)
+    return num_points, normal
 
 
 @device
@@ -165,7 +140,7 @@ def _set_point(a: Array, b: Array, work: Array) -> Vector3:
 
 
 @device
-def _write_point(X_WG: Array, i: int, work: Array, m: int, normal: Vector3, out: Array) -> None:
+def write_point(X_WG: Array, i: int, work: Array, m: int, normal: Vector3, out: Array) -> None:
     """Turns point m from the frame of geometry A, which is i, to the world."""
     out.depth, out.share = work.depth[m], work.share[m]
     for r in range(3):

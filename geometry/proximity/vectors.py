@@ -23,6 +23,7 @@ __all__ = [
     "subtract",
     "sum_scaled",
     "tangents",
+    "turned_back",
     "unit",
     "unit_axis",
 ]
@@ -121,6 +122,16 @@ def rotated_back(X_AB: Array, v_A: Vector3) -> Vector3:
         X_AB[0] * v_A[0] + X_AB[3] * v_A[1] + X_AB[6] * v_A[2],
         X_AB[1] * v_A[0] + X_AB[4] * v_A[1] + X_AB[7] * v_A[2],
         X_AB[2] * v_A[0] + X_AB[5] * v_A[1] + X_AB[8] * v_A[2],
+    )
+
+
+@inlined
+def turned_back(X_WG: Array, v_W: Vector3) -> Vector3:
+    """v_G = R_WG^T v_W, with X_WG of shape [4, 4]."""
+    return (
+        X_WG[0, 0] * v_W[0] + X_WG[1, 0] * v_W[1] + X_WG[2, 0] * v_W[2],
+        X_WG[0, 1] * v_W[0] + X_WG[1, 1] * v_W[1] + X_WG[2, 1] * v_W[2],
+        X_WG[0, 2] * v_W[0] + X_WG[1, 2] * v_W[1] + X_WG[2, 2] * v_W[2],
     )
 
 

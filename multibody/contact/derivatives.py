@@ -9,14 +9,13 @@ poses, and the compliance w of a constraint (regularization.py) follows A and J.
 
     dv+ = -H^-1 dr,   H = A + J^T G J,   G = -dgamma/dv_c                                    (2)
 
-with dr the differential of r at constant v+. The kernels below are those of a step, written once, run with complex
-numbers that carry derivatives in their imaginary parts (kernels/lanes.py tells what is in a lane):
+with dr the differential of r at constant v+. The text is that of a step, written once, run with complex numbers that
+carry derivatives in their imaginary parts (kernels/lanes.py tells what a lane is):
 
-    problem_lanes      A, the constraints and the numbers of their laws
-    impulse_lanes     gamma, G and r, at velocities that carry derivatives or do not
-    result_lanes      the next state, and the forces that led there
-
-impulse_lanes is called twice: with v+ as numbers for (2), then with dv+ for the derivatives of gamma.
+    1.  the problem of each lane: A, the constraints and the numbers of their laws
+    2.  Newton's method on the values of (1), beyond the tolerance of the solver, which leaves H
+    3.  r of each lane at v+, which is the same in all, and from it dv+
+    4.  gamma at v+ with dv+, the next state, and the forces that led there
 
 H is symmetric, but for TAMSI, and where velocities are locked. Where a contact just begins or ends, just begins to
 slide, or an impulse is just at a bound, r has a kink: derivatives are then those of one side.
@@ -26,267 +25,479 @@ Sources: the implicit function theorem, as A. Castro, F. Permenter, X. Han (2022
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.native import device, kernel
+from merganser.framework.native import device, inlined, kernel
 from merganser.framework.native.by_value import of_scalar
 from merganser.multibody.contact.contact_pairs import contact_pair_dtype
 from merganser.multibody.contact.islands import find_islands
-from merganser.multibody.contact.layout import CONTACT, Array, Problem, constraint_dtype, row_dtype
+from merganser.multibody.contact.layout import CONTACT, LAGGED, TAMSI, Array, Problem, constraint_dtype, row_dtype
 from merganser.multibody.contact.plant_forces import calc_contact_forces, calc_next_state
 from merganser.multibody.contact.plant_layout import ConstraintSources, PlantTrees, ProblemArrays, drive_dtype
 from merganser.multibody.contact.plant_problem import calc_contact_problem, calc_tree_matrices
 from merganser.multibody.contact.potential import calc_impulses
 from merganser.multibody.contact.products import add_row, block_of, multiply_matrix, multiply_rows, num_ends
-from merganser.multibody.contact.regularization import calc_compliance, calc_laws
+from merganser.multibody.contact.regularization import LAW_SIZE, calc_compliance, calc_laws
 from merganser.multibody.contact.solver import add_bias, copy_free_part, has_locked
 from merganser.multibody.contact.tamsi import calc_tamsi_impulses
-from merganser.multibody.contact.work_arrays import HESSIAN_SIZE, Reduction, carve_islands
+from merganser.multibody.contact.unsymmetric import factor_block, solve_block
+from merganser.multibody.contact.work_arrays import (
+    HESSIAN_SIZE,
+    Islands,
+    Reduction,
+    carve_islands,
+    integer_workspace_size,
+)
+from merganser.multibody.kernels.constraints import constraint_value_dtype
+from merganser.multibody.kernels.layout import scratch_dtype
 
 __all__ = [
-    "constraint_lanes_dtype",
+    "LACKS_SIZE",
+    "SINGULAR",
+    "LaneInputs",
+    "LaneProblems",
+    "LaneResults",
+    "LaneWork",
+    "StepModel",
     "contact_pair_lanes_dtype",
-    "dense_hessian",
-    "dense_jacobian",
+    "differentiate_step",
     "drive_lanes_dtype",
-    "impulse_lanes",
-    "problem_lanes",
-    "result_lanes",
-    "row_lanes_dtype",
+    "make_problems",
+    "make_work",
 ]
 
-Matrix = NDArray[Any]
-
-constraint_lanes_dtype = of_scalar(constraint_dtype, np.complex128)
-row_lanes_dtype = of_scalar(row_dtype, np.complex128)
 contact_pair_lanes_dtype = of_scalar(contact_pair_dtype, np.complex128)
 drive_lanes_dtype = of_scalar(drive_dtype, np.complex128)
+_constraint_lanes_dtype, _row_lanes_dtype = (of_scalar(dtype, np.complex128) for dtype in (constraint_dtype, row_dtype))
+
+# Why there are no derivatives.
+LACKS_SIZE = 1  # the problem has not as many constraints and rows as are told
+SINGULAR = 2  # of H
+
+_BALANCED = 1e-6  # residual of a velocity with which it has been solved by a law [N s]
+_MOST_STEPS = 4  # of Newton's method beyond the solver's tolerance
+_EXACT = 1e-13  # change of the velocities, relative, that is rounding
 
 
-# ---------------------------------------------------------------------- one lane of a step
+class StepModel(NamedTuple):
+    """The plant, and how its contact problems are solved.
+
+    Attributes:
+        plant: its trees.
+        every_tree: their numbers.
+        settings: one record of settings_dtype.
+        time_step: h [s].
+        near_rigid_threshold: beta of contacts.
+        limits, frictions, rows: what holds joints, bodies and coordinates, see ConstraintSources.
+        has_fallbacks: whether islands may have been solved by LAGGED in place of TAMSI.
+    """
+
+    plant: PlantTrees
+    every_tree: NDArray[np.int64]
+    settings: Array
+    time_step: float
+    near_rigid_threshold: float
+    limits: Array
+    frictions: Array
+    rows: Array
+    has_fallbacks: int
 
 
-@device
-def calc_problem_lanes(
-    # Model:
-    plant: PlantTrees,
-    settings: Array,  # record of settings_dtype
-    time_step: float,
-    beta: float,  # near-rigid threshold of contacts
-    limits: Array,  # records of limit_dtype
-    frictions: Array,  # records of friction_dtype
-    rows: Array,  # of the constraints between bodies and coordinates
-    sizes: Array,  # how many constraints and rows there are, integers
-    parameters: Array,
-    # In:
-    contact_pairs_in: Array,  # of contact_pair_lanes_dtype
-    drives_in: Array,  # of drive_lanes_dtype
-    q_in: Array,
-    v_in: Array,
-    v_star_in: Array,
-    position_in: Array,
-    # Work:
-    scratch_work: Array,
-    integer_work: Array,  # integers, shape [integer_workspace_size(num_v, num_trees, num_constraints, 0)]
-    compliance_work: Array,  # shape [>= num_rows]
-    velocity_work: Array,  # shape [>= num_rows]
-    vector_work: Array,  # shape [num_v]
-    # Out:
-    is_locked_out: Array,  # integers, shape [num_v]
-    counts_out: Array,  # integers, see plant_layout.py
-    matrix_out: Array,  # A
-    free_matrix_out: Array,  # A without what belongs to locked velocities
-    constraints_out: Array,  # of constraint_lanes_dtype; these, rows and blocks of J with room for as many as may be
-    rows_out: Array,  # of row_lanes_dtype
-    jacobian_out: Array,
-    free_jacobian_out: Array,  # J without the columns of locked velocities
-    law_out: Array,  # shape [>= LAW_SIZE num_rows]
-    values_out: Array,  # of each of the rows
-) -> int:
-    """Writes the problem of a step; returns 0, or 1 if it has not as many constraints and rows as are told."""
-    calc_tree_matrices(
-        plant.topology, parameters, plant.trees, plant.of_mobod, time_step, position_in, scratch_work, matrix_out,
-        is_locked_out,
+class LaneInputs(NamedTuple):
+    """What a step follows: complex numbers with an axis of lanes in front, of length 1 if all lanes are the same."""
+
+    parameters: Array
+    contact_pairs: Array  # of contact_pair_lanes_dtype
+    drives: Array  # of drive_lanes_dtype
+    q: Array
+    v: Array
+    v_star: Array
+    position: Array
+    F_applied: Array  # forces on the bodies from elsewhere, shape [.., num_mobods, 6]
+
+
+class LaneProblems(NamedTuple):
+    """The problem of each lane: arrays with an axis of lanes in front, but for the last two.
+
+    Attributes:
+        matrix, free_matrix: A, and without what belongs to locked velocities.
+        constraints, rows: see layout.py.
+        jacobian, free_jacobian: J, and without the columns of locked velocities.
+        law: numbers of the laws.
+        values: of the StepModel.rows.
+        counts: see plant_layout.py.
+        is_locked: of each velocity.
+    """
+
+    matrix: Array
+    free_matrix: Array
+    constraints: Array
+    rows: Array
+    jacobian: Array
+    free_jacobian: Array
+    law: Array
+    values: Array
+    counts: NDArray[np.int64]
+    is_locked: NDArray[np.int64]
+
+
+class LaneWork(NamedTuple):
+    """Room for one lane after the other; complex numbers but for the last ones.
+
+    Attributes:
+        scratch: of the bodies.
+        v, v_of_lane: v+, and the same with derivatives, shape [num_v].
+        change, residual: v - v*, and r, shape [num_v].
+        compliance, velocity: w and v_c, shape [num_rows].
+        hessian: G, shape [HESSIAN_SIZE num_rows].
+        H: shape [num_v num_v].
+        solution, pivots: of systems with it, shape [num_v].
+        is_tamsi: of each constraint, whether it follows the law of TAMSI.
+        chosen: constraints, shape [2, num_constraints].
+        integers: for islands.
+    """
+
+    scratch: Array
+    v: Array
+    v_of_lane: Array
+    change: Array
+    residual: Array
+    compliance: Array
+    velocity: Array
+    hessian: Array
+    H: NDArray[np.float64]
+    solution: NDArray[np.float64]
+    pivots: NDArray[np.float64]
+    is_tamsi: NDArray[np.int64]
+    chosen: NDArray[np.int64]
+    integers: NDArray[np.int64]
+
+
+class LaneResults(NamedTuple):
+    """What follows: arrays of complex numbers with an axis of lanes in front; see plant_forces.py."""
+
+    impulses: Array
+    x_next: Array
+    F_Bo_W: Array
+    tau_contact: Array
+    tau_joints: Array
+    forces: Array
+    row_forces: Array
+
+
+def make_problems(
+    num_lanes: int, num_v: int, matrix_size: int, most: tuple[int, int, int], num_own_rows: int
+) -> LaneProblems:
+    """Room for problems with so many constraints, rows and numbers of the Jacobian at most."""
+    constraints, rows, jacobian = most
+
+    def room(size: int, dtype: Any = np.complex128) -> Array:
+        return np.zeros((num_lanes, size), dtype)
+
+    return LaneProblems(
+        room(matrix_size), room(matrix_size), room(constraints, _constraint_lanes_dtype), room(rows, _row_lanes_dtype),
+        room(jacobian), room(jacobian), room(LAW_SIZE * rows),
+        room(num_own_rows, constraint_value_dtype(np.complex128)), np.zeros(5, np.int64), np.zeros(num_v, np.int64),
     )  # fmt: skip
-    sources = ConstraintSources(contact_pairs_in, limits, frictions, rows, drives_in)
-    problem_out = ProblemArrays(constraints_out, rows_out, jacobian_out, counts_out, values_out)
-    calc_contact_problem(plant, time_step, beta, parameters, sources, q_in, v_in, v_star_in, position_in, problem_out)
-    num_constraints, num_rows = sizes[0], sizes[1]
-    if counts_out[0] != num_constraints or counts_out[1] != num_rows:
-        return 1
-    constraints, problem_rows = constraints_out[:num_constraints], rows_out[:num_rows]
-    jacobian = jacobian_out[: counts_out[2]]
-    given = Problem(settings, plant.trees, matrix_out, constraints, jacobian)
-    for k in range(matrix_out.shape[0]):
-        free_matrix_out[k] = matrix_out[k]
-    for k in range(counts_out[2]):
-        free_jacobian_out[k] = jacobian[k]
-    if has_locked(is_locked_out):
-        copy_free_part(given, is_locked_out, Reduction(compliance_work, free_matrix_out, free_jacobian_out))
-    problem = Problem(settings, plant.trees, free_matrix_out, constraints, free_jacobian_out[: counts_out[2]])
-    calc_compliance(problem, vector_work, compliance_work)
-    islands = carve_islands(plant.trees.shape[0], num_constraints, integer_work)
-    num_islands = find_islands(constraints, plant.trees.shape[0], islands)
-    _calc_row_velocities(given, v_in, velocity_work)
-    add_bias(problem_rows, velocity_work)
-    for i in range(num_islands):
-        chosen = islands.constraint_order[islands.constraint_start[i] : islands.constraint_start[i + 1]]
-        calc_laws(problem, time_step, chosen, problem_rows, compliance_work, velocity_work, law_out)
+
+
+def make_work(num_mobods: int, num_v: int, num_trees: int, most: tuple[int, int, int]) -> LaneWork:
+    """Room for one lane of such problems."""
+    constraints, rows, _ = most
+
+    def room(size: int, dtype: Any = np.complex128) -> Array:
+        return np.zeros(size, dtype)
+
+    return LaneWork(
+        room(num_mobods, scratch_dtype(np.complex128)), room(num_v), room(num_v), room(num_v), room(num_v),
+        room(rows), room(rows), room(HESSIAN_SIZE * rows),
+        room(num_v * num_v, float), room(num_v, float), room(num_v, float), room(constraints, int),
+        np.zeros((2, constraints), np.int64),
+        room(integer_workspace_size(num_v, num_trees, constraints, 0), int),
+    )  # fmt: skip
+
+
+# ---------------------------------------------------------------------- the step
+
+
+@kernel
+def differentiate_step(
+    model: StepModel,
+    sizes: NDArray[np.int64],  # how many constraints and rows the step had
+    v_next: NDArray[np.float64],  # v+ as the solver has found it
+    inputs: LaneInputs,
+    problems: LaneProblems,
+    work: LaneWork,
+    out: LaneResults,
+) -> int:
+    """Computes a step with derivatives, of which the solution is known.
+
+    Returns:
+        0, LACKS_SIZE or SINGULAR.
+    """
+    num_lanes = out.x_next.shape[0]
+    for lane in range(num_lanes):
+        _set_problem(lane, model, inputs, problems, work)
+        if problems.counts[0] != sizes[0] or problems.counts[1] != sizes[1]:
+            return LACKS_SIZE
+        num_islands = _set_laws(lane, model, inputs, problems, work)
+        if lane == 0:
+            _choose_laws(model, num_islands, v_next, inputs, problems, work, out.impulses[0])
+    if not _refine(model, v_next, inputs, problems, work, out.impulses[0]):
+        return SINGULAR
+    num_v = v_next.shape[0]
+    for lane in range(num_lanes):
+        _respond(lane, work.v, model, inputs, problems, work, out.impulses[lane])
+        for k in range(num_v):
+            work.solution[k] = work.residual[k].imag
+        solve_block(num_v, 0, num_v, work.H, work.pivots, work.solution)
+        for k in range(num_v):
+            work.v_of_lane[k] = complex(v_next[k], -work.solution[k])
+        _respond(lane, work.v_of_lane, model, inputs, problems, work, out.impulses[lane])
+        _write_results(lane, model, inputs, problems, work, out)
     return 0
 
 
-problem_lanes = kernel(calc_problem_lanes)
+@inlined
+def _row(numbers: Array, lane: int) -> int:
+    """Where a lane stands in an array with an axis of lanes."""
+    return lane if numbers.shape[0] > 1 else 0
 
 
 @device
-def calc_impulse_lanes(
-    # Model:
-    settings: Array,  # record of settings_dtype
-    trees: Array,
-    every_tree: Array,  # their numbers
-    num_constraints: int,
-    num_rows: int,
-    convex: Array,  # which constraints follow the law of settings, or of LAGGED where that is TAMSI; integers
-    approximation: int,  # that law
-    tamsi: Array,  # which follow that of TAMSI
-    # In: as problem_lanes() has left them
-    v_in: Array,  # shape [num_v]
-    v_star_in: Array,
-    matrix_in: Array,
-    constraints_in: Array,
-    rows_in: Array,
-    jacobian_in: Array,
-    free_matrix_in: Array,
-    free_jacobian_in: Array,
-    law_in: Array,
-    # Work:
-    change_work: Array,  # v - v*, shape [num_v]
-    velocity_work: Array,  # v_c, shape [>= num_rows]
-    # Out:
-    impulses_out: Array,  # gamma, shape [>= num_rows]
-    hessian_out: Array,  # G, shape [>= HESSIAN_SIZE num_rows]
-    residual_out: Array,  # r, shape [num_v]
-) -> None:
-    """Computes impulses, their slopes and the residual (1) at velocities v."""
-    constraints, rows = constraints_in[:num_constraints], rows_in[:num_rows]
-    given = Problem(settings, trees, matrix_in, constraints, jacobian_in)
-    problem = Problem(settings, trees, free_matrix_in, constraints, free_jacobian_in)
-    _calc_row_velocities(given, v_in, velocity_work)
-    add_bias(rows, velocity_work)
-    calc_impulses(problem, approximation, convex, law_in, velocity_work, impulses_out, hessian_out)
-    calc_tamsi_impulses(problem, tamsi, law_in, velocity_work, impulses_out, hessian_out)
-    for k in range(v_in.shape[0]):
-        change_work[k] = v_in[k] - v_star_in[k]
-    multiply_matrix(problem, every_tree, change_work, residual_out)
-    for c in range(num_constraints):
-        constraint = constraints[c]
-        for r in range(constraint["num_rows"]):
-            gamma = impulses_out[constraint["row_start"] + r]
-            for end in range(num_ends(constraint)):
-                add_row(block_of(trees, free_jacobian_in, constraint, end), r, -gamma, residual_out)
-
-
-impulse_lanes = kernel(calc_impulse_lanes)
-
-
-@device
-def _calc_row_velocities(problem: Problem, v: Array, velocity_out: Array) -> None:
-    """J v, shape [num_rows]."""
-    for i in range(problem.constraints.shape[0]):
-        multiply_rows(problem, problem.constraints[i], v, velocity_out)
-
-
-@device
-def calc_result_lanes(
-    # Model:
-    plant: PlantTrees,
-    rows: Array,  # of the constraints between bodies and coordinates
-    time_step: float,
-    # In: as problem_lanes() and impulse_lanes() have left them
-    q_in: Array,
-    v_next_in: Array,
-    F_applied_in: Array,  # forces on the bodies from elsewhere, shape [num_mobods, 6]
-    position_in: Array,
-    contact_pairs_in: Array,
-    constraints_in: Array,
-    rows_in: Array,
-    jacobian_in: Array,
-    counts_in: Array,
-    values_in: Array,
-    impulses_in: Array,
-    # Out: see plant_step.py
-    x_next_out: Array,
-    F_Bo_W_out: Array,
-    tau_contact_out: Array,
-    tau_joints_out: Array,
-    forces_out: Array,
-    row_forces_out: Array,
-) -> None:
-    """Computes the next state, and what there is to tell about the step."""
-    calc_next_state(plant.topology, time_step, q_in, v_next_in, x_next_out)
-    for i in range(F_Bo_W_out.shape[0]):
-        for k in range(6):
-            F_Bo_W_out[i, k] = F_applied_in[i, k]
-    problem = ProblemArrays(constraints_in, rows_in, jacobian_in, counts_in, values_in)
-    calc_contact_forces(
-        plant, rows, time_step, position_in, v_next_in, contact_pairs_in, problem, impulses_in,
-        F_Bo_W_out, tau_contact_out, tau_joints_out, forces_out, row_forces_out,
+def _set_problem(lane: int, model: StepModel, inputs: LaneInputs, problems: LaneProblems, work: LaneWork) -> None:
+    """A and the constraints."""
+    plant, parameters = model.plant, inputs.parameters[_row(inputs.parameters, lane)]
+    position = inputs.position[_row(inputs.position, lane)]
+    calc_tree_matrices(
+        plant.topology, parameters, plant.trees, plant.of_mobod, model.time_step, position, work.scratch,
+        problems.matrix[lane], problems.is_locked,
+    )  # fmt: skip
+    pairs, drives = inputs.contact_pairs[_row(inputs.contact_pairs, lane)], inputs.drives[_row(inputs.drives, lane)]
+    sources = ConstraintSources(pairs, model.limits, model.frictions, model.rows, drives)
+    q, v = inputs.q[_row(inputs.q, lane)], inputs.v[_row(inputs.v, lane)]
+    calc_contact_problem(
+        plant, model.time_step, model.near_rigid_threshold, parameters, sources, q, v,
+        inputs.v_star[_row(inputs.v_star, lane)], position, _arrays(lane, problems),
     )  # fmt: skip
 
 
-result_lanes = kernel(calc_result_lanes)
+@inlined
+def _arrays(lane: int, problems: LaneProblems) -> ProblemArrays:
+    return ProblemArrays(
+        problems.constraints[lane], problems.rows[lane], problems.jacobian[lane], problems.counts, problems.values[lane]
+    )
+
+
+@device
+def _set_laws(lane: int, model: StepModel, inputs: LaneInputs, problems: LaneProblems, work: LaneWork) -> int:
+    """The numbers of the laws; returns how many islands there are."""
+    plant, settings, constraints = model.plant, model.settings[0], problems.constraints[lane][: problems.counts[0]]
+    jacobian = problems.jacobian[lane][: problems.counts[2]]
+    free_jacobian = problems.free_jacobian[lane][: problems.counts[2]]
+    given = Problem(settings, plant.trees, problems.matrix[lane], constraints, jacobian)
+    problem = Problem(settings, plant.trees, problems.free_matrix[lane], constraints, free_jacobian)
+    for k in range(problem.matrix.shape[0]):
+        problem.matrix[k] = given.matrix[k]
+    for k in range(problem.jacobian.shape[0]):
+        problem.jacobian[k] = given.jacobian[k]
+    if has_locked(problems.is_locked):
+        copy_free_part(given, problems.is_locked, Reduction(work.compliance, problem.matrix, problem.jacobian))
+    calc_compliance(problem, work.change, work.compliance)
+    rows = problems.rows[lane][: problems.counts[1]]
+    _set_row_velocities(given, rows, inputs.v[_row(inputs.v, lane)], work.velocity)
+    islands = _islands(model, problems, work)
+    num_islands = find_islands(constraints, plant.trees.shape[0], islands)
+    for i in range(num_islands):
+        chosen = islands.constraint_order[islands.constraint_start[i] : islands.constraint_start[i + 1]]
+        calc_laws(problem, model.time_step, chosen, rows, work.compliance, work.velocity, problems.law[lane])
+    return num_islands
+
+
+@inlined
+def _islands(model: StepModel, problems: LaneProblems, work: LaneWork) -> Islands:
+    return carve_islands(model.plant.trees.shape[0], problems.counts[0], work.integers)
+
+
+@device
+def _set_row_velocities(problem: Problem, rows: Array, v: Array, velocity_out: Array) -> None:
+    """v_c = J v + b, shape [num_rows]."""
+    for i in range(problem.constraints.shape[0]):
+        multiply_rows(problem, problem.constraints[i], v, velocity_out)
+    add_bias(rows, velocity_out)
+
+
+# ---------------------------------------------------------------------- laws
+
+
+@device
+def _choose_laws(
+    model: StepModel, num_islands: int, v_next: Array, inputs: LaneInputs, problems: LaneProblems, work: LaneWork,
+    impulses: Array,
+) -> None:  # fmt: skip
+    """Finds which constraints follow the law of TAMSI: not those of islands that were solved by LAGGED."""
+    is_tamsi = int(model.settings[0]["approximation"] == TAMSI)
+    _take_velocities(v_next, work.v)
+    for c in range(problems.counts[0]):
+        work.is_tamsi[c] = is_tamsi
+    if is_tamsi == 0 or model.has_fallbacks == 0:
+        return
+    for c in range(problems.counts[0]):
+        work.is_tamsi[c] = 0
+    _respond(0, work.v, model, inputs, problems, work, impulses)
+    for k in range(v_next.shape[0]):
+        work.solution[k] = abs(work.residual[k].real)
+    for c in range(problems.counts[0]):
+        work.is_tamsi[c] = 1
+    _respond(0, work.v, model, inputs, problems, work, impulses)
+    islands = _islands(model, problems, work)
+    for i in range(num_islands):
+        is_worse = False
+        for n in range(islands.tree_start[i], islands.tree_start[i + 1]):
+            tree = model.plant.trees[islands.tree_order[n]]
+            for k in range(tree["v_start"], tree["v_start"] + tree["num_v"]):
+                rest = abs(work.residual[k].real)
+                is_worse |= rest > work.solution[k] and rest > _BALANCED
+        if is_worse:  # islands fall back as one
+            for n in range(islands.constraint_start[i], islands.constraint_start[i + 1]):
+                work.is_tamsi[islands.constraint_order[n]] = 0
+
+
+@inlined
+def _take_velocities(v: Array, out: Array) -> None:
+    for k in range(v.shape[0]):
+        out[k] = v[k]
+
+
+@device
+def _respond(
+    lane: int, v: Array, model: StepModel, inputs: LaneInputs, problems: LaneProblems, work: LaneWork,
+    impulses_out: Array,
+) -> None:  # fmt: skip
+    """gamma, G and r of (1) at velocities v."""
+    trees, settings = model.plant.trees, model.settings[0]
+    constraints = problems.constraints[lane][: problems.counts[0]]
+    given = Problem(settings, trees, problems.matrix[lane], constraints, problems.jacobian[lane])
+    problem = Problem(settings, trees, problems.free_matrix[lane], constraints, problems.free_jacobian[lane])
+    law, v_star = problems.law[lane], inputs.v_star[_row(inputs.v_star, lane)]
+    _set_row_velocities(given, problems.rows[lane][: problems.counts[1]], v, work.velocity)
+    convex, tamsi = 0, 0
+    for c in range(problems.counts[0]):
+        if work.is_tamsi[c] != 0:
+            work.chosen[1, tamsi] = c
+            tamsi += 1
+        else:
+            work.chosen[0, convex] = c
+            convex += 1
+    approximation = model.settings[0]["approximation"]
+    of_convex = LAGGED if approximation == TAMSI else approximation
+    calc_impulses(problem, of_convex, work.chosen[0, :convex], law, work.velocity, impulses_out, work.hessian)
+    calc_tamsi_impulses(problem, work.chosen[1, :tamsi], law, work.velocity, impulses_out, work.hessian)
+    for k in range(v.shape[0]):
+        work.change[k] = v[k] - v_star[k]
+    multiply_matrix(problem, model.every_tree, work.change, work.residual)
+    for c in range(problems.counts[0]):
+        constraint = problem.constraints[c]
+        for r in range(constraint["num_rows"]):
+            gamma = impulses_out[constraint["row_start"] + r]
+            for end in range(num_ends(constraint)):
+                add_row(block_of(trees, problem.jacobian, constraint, end), r, -gamma, work.residual)
 
 
 # ---------------------------------------------------------------------- the system (2)
 
 
-def dense_jacobian(trees: Array, constraints: Array, jacobian: Matrix, num_rows: int, num_v: int) -> Matrix:
-    """J, shape [num_rows, num_v], of its blocks."""
-    J = np.zeros((num_rows, num_v))
-    for c in constraints:
-        rows, row = int(c["num_rows"]), int(c["row_start"])
-        for end in range(num_ends(c)):
-            block = block_of(trees, jacobian, c, end)
-            J[row : row + rows, block.first : block.first + block.num_v] = block.J.reshape(rows, -1)
-    return J
+@device
+def _refine(
+    model: StepModel, v_next: Array, inputs: LaneInputs, problems: LaneProblems, work: LaneWork, impulses: Array
+) -> bool:
+    """Newton's method on values from v+, as the solver ends within a tolerance; leaves v+ and H, factored.
 
-
-def dense_hessian(
-    trees: Array, constraints: Array, matrix: Matrix, J: Matrix, free_J: Matrix, G: Matrix, is_tamsi: Matrix
-) -> Matrix:
-    """H of equation (2), shape [num_v, num_v].
-
-    Args:
-        trees: of the problem.
-        constraints: of the problem.
-        matrix: A without what belongs to locked velocities, as blocks.
-        J: shape [num_rows, num_v].
-        free_J: the same without the columns of locked velocities.
-        G: slopes of the impulses, shape [HESSIAN_SIZE num_rows].
-        is_tamsi: of each constraint, whether it is a contact with a normal impulse that ignores slip.
+    Returns:
+        Whether H is regular.
     """
-    H = np.zeros((J.shape[1], J.shape[1]))
-    for tree in trees:
-        n, at, start = int(tree["num_v"]), int(tree["v_start"]), int(tree["matrix_start"])
-        H[at : at + n, at : at + n] = matrix[start : start + n * n].reshape(n, n)
-    GJ = np.zeros_like(J)
-    first = constraints["row_start"]
-    is_contact = constraints["kind"] == CONTACT
-    for row, rows in zip(first[~is_contact].tolist(), constraints["num_rows"][~is_contact].tolist()):
-        GJ[row : row + rows] = (
-            G[HESSIAN_SIZE * row : HESSIAN_SIZE * (row + rows) : HESSIAN_SIZE, None] * J[row : row + rows]
-        )
-    rows_of = first[is_contact][:, None] + np.arange(3)
-    g = G[HESSIAN_SIZE * first[is_contact][:, None] + np.arange(6)]
-    back = np.where(is_tamsi[is_contact], 0.0, 1.0)
-    blocks = np.empty((len(g), 3, 3))
-    blocks[:, 0, 0], blocks[:, 0, 1], blocks[:, 1, 1] = g[:, 0], g[:, 1], g[:, 2]
-    blocks[:, 1, 0] = g[:, 1]
-    blocks[:, 0, 2], blocks[:, 1, 2], blocks[:, 2, 2] = g[:, 3], g[:, 4], g[:, 5]
-    blocks[:, 2, 0], blocks[:, 2, 1] = back * g[:, 3], back * g[:, 4]
-    GJ[rows_of] = blocks @ J[rows_of]
-    H += free_J.T @ GJ
-    return H
+    num_v = v_next.shape[0]
+    _take_velocities(v_next, work.v)
+    for n in range(_MOST_STEPS + 1):
+        _respond(0, work.v, model, inputs, problems, work, impulses)
+        _assemble(model, problems, work)
+        if not factor_block(num_v, 0, num_v, work.H, work.pivots):
+            return False
+        largest, change = 0.0, 0.0
+        for k in range(num_v):
+            work.solution[k] = work.residual[k].real
+        solve_block(num_v, 0, num_v, work.H, work.pivots, work.solution)
+        for k in range(num_v):
+            largest, change = max(largest, abs(work.v[k].real)), max(change, abs(work.solution[k]))
+        if n == _MOST_STEPS or change <= _EXACT * largest:
+            break
+        for k in range(num_v):
+            work.v[k] -= work.solution[k]
+    return True
+
+
+@device
+def _assemble(model: StepModel, problems: LaneProblems, work: LaneWork) -> None:
+    """H of the values, shape [num_v num_v]."""
+    trees, H, num_v = model.plant.trees, work.H, work.v.shape[0]
+    for k in range(H.shape[0]):
+        H[k] = 0.0
+    for t in range(trees.shape[0]):
+        tree = trees[t]
+        n, start = tree["num_v"], tree["v_start"]
+        for i in range(n):
+            for j in range(n):
+                H[(start + i) * num_v + start + j] = problems.free_matrix[0, tree["matrix_start"] + i * n + j].real
+    for c in range(problems.counts[0]):
+        constraint = problems.constraints[0, c]
+        row, num_rows, is_contact = constraint["row_start"], constraint["num_rows"], constraint["kind"] == CONTACT
+        ignores_slip = is_contact and work.is_tamsi[c] != 0
+        for left in range(num_ends(constraint)):
+            J = block_of(trees, problems.free_jacobian[0], constraint, left)
+            for right in range(num_ends(constraint)):
+                K = block_of(trees, problems.jacobian[0], constraint, right)
+                for r in range(num_rows):
+                    for s in range(num_rows if is_contact else 1):
+                        if is_contact:
+                            column, slope = s, _slope(work.hessian, row, r, s, ignores_slip)
+                        else:
+                            column, slope = r, work.hessian[HESSIAN_SIZE * (row + r)].real
+                        for i in range(J.num_v):
+                            scale = J.J[r * J.num_v + i].real * slope
+                            for j in range(K.num_v):
+                                H[(J.first + i) * num_v + K.first + j] += scale * K.J[column * K.num_v + j].real
+
+
+@inlined
+def _slope(hessian: Array, row: int, r: int, s: int, ignores_slip: bool) -> float:
+    """G_rs of a contact, whose normal impulse follows slip or not."""
+    if r == 2 and s < 2 and ignores_slip:
+        return 0.0
+    place = r + s if r < 2 and s < 2 else 5 if r == s else 3 + min(r, s)
+    value: float = hessian[HESSIAN_SIZE * row + place].real
+    return value
+
+
+# ---------------------------------------------------------------------- results
+
+
+@device
+def _write_results(
+    lane: int, model: StepModel, inputs: LaneInputs, problems: LaneProblems, work: LaneWork, out: LaneResults
+) -> None:
+    """The next state, and the forces."""
+    position = inputs.position[_row(inputs.position, lane)]
+    pairs = inputs.contact_pairs[_row(inputs.contact_pairs, lane)]
+    F_applied, q = inputs.F_applied[_row(inputs.F_applied, lane)], inputs.q[_row(inputs.q, lane)]
+    calc_next_state(model.plant.topology, model.time_step, q, work.v_of_lane, out.x_next[lane])
+    for i in range(F_applied.shape[0]):
+        for k in range(6):
+            out.F_Bo_W[lane, i, k] = F_applied[i, k]
+    calc_contact_forces(
+        model.plant, model.rows, model.time_step, position, work.v_of_lane, pairs, _arrays(lane, problems),
+        out.impulses[lane], out.F_Bo_W[lane], out.tau_contact[lane], out.tau_joints[lane], out.forces[lane],
+        out.row_forces[lane],
+    )  # fmt: skip

@@ -23,7 +23,7 @@ from merganser.multibody.contact.ordering import Pattern
 from merganser.multibody.contact.products import Block
 from merganser.multibody.contact.work_arrays import HESSIAN_SIZE
 
-__all__ = ["assemble_panels", "factor_panels", "solve_panels"]
+__all__ = ["assemble_panels", "factor_block", "factor_panels", "solve_block", "solve_panels"]
 
 
 # ---------------------------------------------------------------------- assembly
@@ -100,7 +100,7 @@ def factor_panels(trees: Array, pattern: Pattern, num_panels: int, panels: Array
         tree = trees[pattern.tree[p]]
         n, start, width = tree["num_v"], pattern.panel_start[p], pattern.panel_width[p]
         pivots = pivots_out[tree["v_start"] : tree["v_start"] + n]
-        if not _factor_diagonal(n, start, width, panels, pivots):
+        if not factor_block(n, start, width, panels, pivots):
             return False
         _divide_column(n, start, half + start, width, panels, pivots)
         for b in range(pattern.block_start[p], pattern.block_start[p + 1]):
@@ -110,7 +110,7 @@ def factor_panels(trees: Array, pattern: Pattern, num_panels: int, panels: Array
 
 
 @device
-def _factor_diagonal(n: int, start: int, width: int, K: Array, pivots: Array) -> bool:
+def factor_block(n: int, start: int, width: int, K: Array, pivots: Array) -> bool:
     """L_p and R_p of (1), in place of K_pp; L has ones on its diagonal."""
     for k in range(n):
         best = k
@@ -179,11 +179,11 @@ def solve_panels(trees: Array, pattern: Pattern, num_panels: int, panels: Array,
         start, width, tree = pattern.panel_start[p], pattern.panel_width[p], trees[pattern.tree[p]]
         n, own = tree["num_v"], tree["v_start"]
         subtract_from_own(trees, pattern, p, panels, x)
-        _solve_diagonal(n, start, width, panels, pivots[own : own + n], x[own : own + n])
+        solve_block(n, start, width, panels, pivots[own : own + n], x[own : own + n])
 
 
 @device
-def _solve_diagonal(n: int, start: int, width: int, K: Array, pivots: Array, x: Array) -> None:
+def solve_block(n: int, start: int, width: int, K: Array, pivots: Array, x: Array) -> None:
     """x = K_pp^-1 x."""
     for k in range(n):
         best = int(pivots[k])

@@ -103,6 +103,7 @@ def over_lanes(single: Any) -> Any:
     )
     namespace: dict[str, Any] = {"function": function, "__name__": __name__}
     exec(compile(text, __file__, "exec"), namespace)
+    namespace[name].place = f"{function.__module__}:{function.__name__.removeprefix('calc_')}"
     return kernel(namespace[name])
 
 

@@ -276,7 +276,7 @@ class Workspace:
             code = self.codes[kernel] = bind(kernel, *map(Given, arguments))
             return code
         if self.dtype == np.complex128:
-            from merganser.multibody.plant.scalars.gradient_code import may_use_compiled
+            from merganser.framework.interpreted_first import may_use_compiled
 
             if may_use_compiled(kernel, len(self.topology), *arguments):
                 self.codes[kernel] = kernel

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from merganser.multibody.contact.derivatives import dense_jacobian
 from merganser.multibody.contact.layout import CONTACT, DRIVE, LAGGED, SAP, SIMILAR, TAMSI
+from merganser.multibody.contact.products import block_of, num_ends
 
 __all__ = ["Optimality", "Row", "StepData", "cone_violation", "hunt_crossley_violation", "measure_optimality"]
 
@@ -69,6 +69,17 @@ def measure_optimality(plant: Any, context: Any, step: StepData, v_next: Array, 
             difference = hunt_crossley_violation(c, row, approximation)
         violation = max(violation, difference)
     return Optimality(_momentum_error(step, constraints, trees, J, gamma, v_next), violation, n)
+
+
+def dense_jacobian(trees: Array, constraints: Array, jacobian: Array, num_rows: int, num_v: int) -> Array:
+    """J, shape [num_rows, num_v], of its blocks."""
+    J = np.zeros((num_rows, num_v))
+    for c in constraints:
+        rows, row = int(c["num_rows"]), int(c["row_start"])
+        for end in range(num_ends(c)):
+            block = block_of(trees, jacobian, c, end)
+            J[row : row + rows, block.first : block.first + block.num_v] = block.J.reshape(rows, -1)
+    return J
 
 
 class Row:

@@ -6,51 +6,47 @@ from geometry/proximity/manifold_derivatives.py. Forces of continuous plants are
 else does (scalar_workspaces.py).
 
     values of q, v, v*, poses --contact/step.py: hold--> v+                       on floats
-    lanes of the same --problem_lanes--> A, J, laws --impulse_lanes at v+--> dr     over lanes
-    H dv+ = -dr
-    v+ + i dv+ --impulse_lanes, result_lanes--> next state, forces                 over lanes
+    v+ and lanes of the same --differentiate_step--> next state, forces            over lanes
 
 Properties of materials live in the SceneGraph and are floats there: there are no derivatives by them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.autodiff.blocks import refuse_counts
+from merganser.framework.interpreted_first import may_use_compiled
 from merganser.geometry.hydroelastic.derivatives import differentiate_surfaces
 from merganser.geometry.proximity.manifold_derivatives import contact_lanes_dtype, differentiate_manifolds
 from merganser.multibody.contact.contact_kinds import make_pairs_of_kinds
 from merganser.multibody.contact.contact_pairs import OF_FACE, OF_KIND, make_contact_pairs
 from merganser.multibody.contact.derivatives import (
-    constraint_lanes_dtype,
+    LACKS_SIZE,
+    SINGULAR,
+    LaneInputs,
+    LaneResults,
+    StepModel,
     contact_pair_lanes_dtype,
-    dense_hessian,
-    dense_jacobian,
+    differentiate_step,
     drive_lanes_dtype,
-    impulse_lanes,
-    problem_lanes,
-    result_lanes,
-    row_lanes_dtype,
+    make_problems,
+    make_work,
 )
 from merganser.multibody.contact.hydroelastic_pairs import make_hydroelastic_pairs
 from merganser.multibody.contact.impending import margin_of_step
-from merganser.multibody.contact.layout import CONTACT, LAGGED, TAMSI
 from merganser.multibody.contact.penalty import penalty_forces
 from merganser.multibody.contact.plant_layout import NUM_FORCE_VALUES
-from merganser.multibody.contact.regularization import LAW_SIZE
 from merganser.multibody.contact.step import constrain, count_limits, drop_distant, find_contact_pairs
 from merganser.multibody.contact.step_records import SOLVED, StepResults
-from merganser.multibody.contact.work_arrays import HESSIAN_SIZE, integer_workspace_size
 from merganser.multibody.kernels import generalized_forces, layout
-from merganser.multibody.kernels.constraints import constraint_value_dtype
 from merganser.multibody.kernels.drives import ERROR, FEEDFORWARD, VELOCITY_TARGET
 from merganser.multibody.plant.scalars.derivative_lanes import STEP, LaneRecords, merge_lanes, split_lanes
 from merganser.multibody.plant.scalars.float_model import FloatModel
-from merganser.multibody.plant.scalars.gradient_code import may_use_compiled
 from merganser.multibody.plant.step.contact_arrays import (
     ContactModelArrays,
     ContactSample,
@@ -66,12 +62,11 @@ if TYPE_CHECKING:
 
 __all__ = ["ContactGradients"]
 
+_EFFORT = 3  # of a constraint, to that of a body: see interpreted_first.py
+
 Array = NDArray[Any]
 _Faces = tuple[Array, Array] | None  # corners and numbers in lanes
 
-_BALANCED = 1e-6  # residual of a velocity with which it has been solved by a law [N s]
-_MOST_STEPS = 4  # of Newton's method beyond the solver's tolerance
-_EXACT = 1e-13  # change of the velocities, relative, that is rounding
 
 
 class _Values:
@@ -107,21 +102,6 @@ class _Values:
     def call(self, kernel: Any, *arguments: Any) -> Any:
         """Calls a kernel as Workspace.call() does."""
         return self.model.call(kernel, *arguments)
-
-
-class _Lanes(NamedTuple):
-    """What problem_lanes() writes: records and numbers in lanes, see there."""
-
-    is_locked: LaneRecords
-    counts: LaneRecords
-    matrix: LaneRecords
-    free_matrix: LaneRecords
-    constraints: LaneRecords
-    rows: LaneRecords
-    jacobian: LaneRecords
-    free_jacobian: LaneRecords
-    law: LaneRecords
-    values: LaneRecords
 
 
 class ContactGradients:
@@ -180,7 +160,8 @@ class ContactGradients:
         if not out.found[SOLVED]:
             return False
         touching, pairs, faces = self._touching(context, out)
-        self._follow(out, settings, self._with_faces(touching, faces, pairs), pairs, drive_lanes, v_star, result)
+        touching = self._with_faces(touching, faces, pairs)
+        self._follow(context, out, settings, touching, pairs, drive_lanes, v_star, result)
         return True
 
     def _run(self, context: Context, run: Callable[[StepBuffers, StepResults], int]) -> tuple[StepResults, Any]:
@@ -206,107 +187,50 @@ class ContactGradients:
         return LaneRecords(records, split.num_derivatives)
 
     def _follow(
-        self, out: StepResults, settings: Any, touching: Touching, pairs: LaneRecords | None, drives: LaneRecords,
-        v_star: Any, result: Array,
+        self, context: Context, out: StepResults, settings: Any, touching: Touching, pairs: LaneRecords | None,
+        drives: LaneRecords, v_star: Any, result: Array,
     ) -> None:  # fmt: skip
         """Writes the next state and the sample of the step, with derivatives, from the velocities on floats."""
-        w, arrays, choices = self._w, self._arrays, self._dynamics.settings.choices
-        num_constraints, num_rows = out.problem.counts.tolist()[:2]
-        num_v, trees, rows = len(w.v), arrays.trees, self.buffers.model.contact.constraint_rows
+        w, arrays, rows = self._w, self._arrays, self.buffers.model.contact.constraint_rows
         pairs = _no_pairs() if pairs is None else pairs
-        most = _most(arrays, len(touching.contact_pairs), len(rows), drives.lanes.shape[1])
-        p = _problem_buffers(arrays, num_v, most, len(rows))
-        work = np.zeros(integer_workspace_size(num_v, len(trees), num_constraints, 0), np.int64)
-        star = LaneRecords(v_star.lanes, v_star.num_derivatives)
-        status = w.call(
-            problem_lanes, arrays.plant_trees, settings, self._time_step, choices.near_rigid_threshold, arrays.limits,
-            arrays.frictions, rows, out.problem.counts[:2], w.parameters, pairs, drives, w.q, w.v, star, w.position,
-            w.scratch, LaneRecords(work[np.newaxis], 0), *(_numbers(most[1]) for _ in range(2)), _numbers(num_v), *p,
+        step, num_rows = w.step_buffers, int(out.problem.counts[1])
+        given = [w.lanes_of(argument) for argument in (w.q, w.v, w.position, step.F_applied, w.parameters)]
+        num_derivatives = _common_count([pairs, drives, v_star, *given])
+        q, v, position, F_applied, parameters = (lanes.lanes for lanes in given)
+        lanes = parameters, pairs.lanes, drives.lanes, q, v, v_star.lanes, position, F_applied
+        inputs = LaneInputs(*map(np.ascontiguousarray, lanes))
+        model = StepModel(
+            arrays.plant_trees, np.arange(len(arrays.trees)), np.array([settings]), self._time_step,
+            self._dynamics.settings.choices.near_rigid_threshold, arrays.limits, arrays.frictions, rows,
+            int(out.statistics["num_fallbacks"]),
         )  # fmt: skip
-        assert status == 0, "Constraints are decided by values, which are the same."
-        size = num_constraints, num_rows
-        is_tamsi = self._laws(settings, out, p, star, size, out.v_next)
-        impulses, hessian, residual = self._impulses(settings, p, star, size, is_tamsi, out.v_next)
-        v_next = LaneRecords(out.v_next[np.newaxis].astype(np.complex128), 0)
-        if residual.num_derivatives:
-            H = self._matrix_of(p, size, hessian, is_tamsi)
-            # The solver ends within a tolerance; derivatives are those of the solution itself, some steps further.
-            v = out.v_next
-            for _ in range(_MOST_STEPS):
-                rest = np.linalg.solve(H, residual.lanes[0].real)
-                if np.abs(rest).max() <= _EXACT * np.abs(v).max():
-                    break
-                v = v - rest
-                _, hessian, residual = self._impulses(settings, p, star, size, is_tamsi, v)
-                H = self._matrix_of(p, size, hessian, is_tamsi)
-            dv = -np.linalg.solve(H, residual.lanes.imag.T / STEP).T
-            v_next = LaneRecords(np.ascontiguousarray(out.v_next + 1j * STEP * dv), residual.num_derivatives)
-            impulses, _, _ = self._impulses(settings, p, star, size, is_tamsi, v_next)
-        num_contacts = len(touching.contact_pairs)
-        tau, tau_joints = np.empty(num_v, object), np.empty(num_v, object)
-        forces, F_Bo_W = np.empty((num_contacts, NUM_FORCE_VALUES), object), np.empty_like(w.zeros_F)
-        step, row_forces = w.step_buffers, np.empty((len(rows), 6), object)
-        w.call(
-            result_lanes, arrays.plant_trees, rows, self._time_step, w.q, v_next, step.F_applied, w.position, pairs,
-            p.constraints, p.rows, p.jacobian, p.counts, p.values, impulses, result, F_Bo_W, tau, tau_joints, forces,
-            row_forces,
-        )  # fmt: skip
+        num_lanes, num_v = max(num_derivatives, 1), len(w.v)
+        num_contacts, num_drives = len(touching.contact_pairs), drives.lanes.shape[1]
+        most = _most(arrays, num_contacts, len(rows), num_drives)
+        problems = make_problems(num_lanes, num_v, arrays.matrix_size, most, len(rows))
+        work = make_work(len(w.topology), num_v, len(arrays.trees), most)
+        shapes = most[1], len(w.x), w.zeros_F.shape, num_v, num_v, (num_contacts, NUM_FORCE_VALUES), (len(rows), 6)
+        found = LaneResults(*(np.zeros((num_lanes, *np.atleast_1d(shape)), np.complex128) for shape in shapes))
+        arguments = model, out.problem.counts[:2].copy(), out.v_next, inputs, problems, work, found
+        effort = num_lanes * (len(w.topology) + _EFFORT * int(out.problem.counts[0]))
+        is_compiled = may_use_compiled(differentiate_step, effort, *arguments)
+        status = (differentiate_step if is_compiled else differentiate_step.interpreted)(*arguments)
+        assert status != LACKS_SIZE, "Constraints are decided by values, which are the same."
+        if status == SINGULAR:
+            raise RuntimeError(
+                f"Plant '{self._dynamics.model.path()}' has no derivatives at time {time_of(context)} s: forces of "
+                "contacts and masses do not tell how velocities follow. Move the bodies a little."
+            )
+        merged = LaneResults(*_merge_together(found, num_derivatives))
+        result[:] = merged.x_next
         step.sample = sample_of_contacts(
-            self.buffers, touching, forces, tau, tau_joints, row_forces, out.statistics.item()
-        )
-        step.F_Bo_W = F_Bo_W
-        num_drives = drives.lanes.shape[1]
-        if num_drives:
-            of_drives = LaneRecords(impulses.lanes[:, num_rows - num_drives : num_rows], impulses.num_derivatives)
-            step.actuation()[step.controllers.inputs] = of_drives.merged() / self._time_step
-
-    def _impulses(
-        self, settings: Any, p: _Lanes, star: LaneRecords, size: tuple[int, int], is_tamsi: Array, v_next: Any
-    ) -> tuple[LaneRecords, LaneRecords, LaneRecords]:
-        """Impulses, slopes and residual at velocities, of so many constraints and rows."""
-        trees, num_v = self._arrays.trees, len(self._w.v)
-        law = int(settings["approximation"])
-        most = p.rows.lanes.shape[1]
-        results = _numbers(most), _numbers(HESSIAN_SIZE * most), _numbers(num_v)
-        self._w.call(
-            impulse_lanes, settings, trees, np.arange(len(trees)), *size, np.flatnonzero(~is_tamsi),
-            LAGGED if law == TAMSI else law, np.flatnonzero(is_tamsi), v_next, star, p.matrix, p.constraints, p.rows,
-            p.jacobian, p.free_matrix, p.free_jacobian, p.law, _numbers(num_v), _numbers(most), *results,
+            self.buffers, touching, merged.forces, merged.tau_contact, merged.tau_joints, merged.row_forces,
+            out.statistics.item(),
         )  # fmt: skip
-        return results
-
-    def _laws(
-        self, settings: Any, out: StepResults, p: _Lanes, star: LaneRecords, size: tuple[int, int], v_next: Array
-    ) -> Array:
-        """Of each constraint, whether it follows the law of TAMSI: not on islands that were solved by LAGGED."""
-        is_tamsi = np.full(size[0], settings["approximation"] == TAMSI)
-        if not is_tamsi.any() or not out.statistics["num_fallbacks"]:
-            return is_tamsi
-        residuals = [
-            self._impulses(settings, p, star, size, choice, v_next)[2].lanes[0].real
-            for choice in (is_tamsi, ~is_tamsi)
-        ]
-        is_worse = np.abs(residuals[0]) > np.abs(residuals[1])
-        of_velocity, trees = self._arrays.tree_of_velocity, p.constraints.lanes[0][: size[0]]
-        worse: set[int] = set(of_velocity[is_worse & (np.abs(residuals[0]) > _BALANCED)].tolist())
-        connected = [{int(c["tree_0"]), int(c["tree_1"])} - {-1} for c in trees]
-        while any(group & worse and not group <= worse for group in connected):  # islands fall back as one
-            for group in connected:
-                if group & worse:
-                    worse |= group
-        return np.array([not group & worse for group in connected])
-
-    def _matrix_of(self, p: _Lanes, size: tuple[int, int], hessian: LaneRecords, is_tamsi: Array) -> Array:
-        """H of the implicit function theorem."""
-        trees, num_v = self._arrays.trees, len(self._w.v)
-        constraints = p.constraints.lanes[0][: size[0]]
-        J, free_J = (
-            dense_jacobian(trees, constraints, numbers.lanes[0].real, size[1], num_v)
-            for numbers in (p.jacobian, p.free_jacobian)
-        )
-        ignores_slip = is_tamsi & (constraints["kind"] == CONTACT)
-        G = hessian.lanes[0].real
-        return dense_hessian(trees, constraints, p.free_matrix.lanes[0].real, J, free_J, G, ignores_slip)
+        step.F_Bo_W = merged.F_Bo_W
+        if num_drives:
+            of_drives = merged.impulses[num_rows - num_drives : num_rows]
+            step.actuation()[step.controllers.inputs] = of_drives / self._time_step
 
     # ------------------------------------------------------------------ geometry
 
@@ -399,7 +323,7 @@ class ContactGradients:
             return faces[0][np.newaxis].astype(np.complex128), faces[1][np.newaxis].astype(np.complex128)
         arrays = self.buffers.hydroelastic
         assert arrays is not None
-        return differentiate_surfaces(arrays, *_differentials(poses), touching.surface_pairs, faces, STEP, _may_compile)
+        return differentiate_surfaces(arrays, *_differentials(poses), touching.surface_pairs, faces, STEP)
 
     def _with_faces(self, touching: Touching, faces: _Faces, pairs: LaneRecords | None) -> Touching:
         """The same with derivatives of faces, for the sample."""
@@ -420,9 +344,8 @@ class ContactGradients:
         query = self._dynamics.contact_geometry.query_object(context)
         queries, margin = query.proximity_queries(), self._margin()
         try:
-            lanes = differentiate_manifolds(
-                queries.engine, *_differentials(poses), candidates, contacts, STEP, _may_compile, margin
-            )
+            values, lanes = poses.lanes[0].real.copy(), np.ascontiguousarray(poses.lanes)
+            lanes = differentiate_manifolds(queries.engine, values, lanes, candidates, contacts, margin)
             return LaneRecords(lanes, poses.num_derivatives)
         except LookupError as error:
             ids = queries.layout.geometry_ids
@@ -468,6 +391,25 @@ def _differentials(poses: LaneRecords) -> tuple[Array, Array]:
     return poses.lanes[0].real.copy(), np.moveaxis(poses.lanes.imag, 0, -1) / STEP
 
 
+def _common_count(arguments: Iterable[Any]) -> int:
+    """How many derivatives there are; refuses different numbers of them."""
+    count = 0
+    for lanes in arguments:
+        if lanes.num_derivatives and lanes.num_derivatives != count:
+            if count:
+                refuse_counts(count, lanes.num_derivatives)
+            count = lanes.num_derivatives
+    return count
+
+
+def _merge_together(parts: Sequence[Array], num_derivatives: int) -> list[Array]:
+    """Arrays of lanes as arrays of AutoDiffXd, all at once, which takes half of the time."""
+    num_lanes = len(parts[0])
+    merged = merge_lanes(np.concatenate([part.reshape(num_lanes, -1) for part in parts], axis=1), num_derivatives)
+    ends = np.cumsum([part[0].size for part in parts])
+    return [numbers.reshape(part.shape[1:]) for numbers, part in zip(np.split(merged, ends[:-1]), parts)]
+
+
 def _most(arrays: ContactModelArrays, num_pairs: int, num_own_rows: int, num_drives: int) -> tuple[int, int, int]:
     """The most constraints, rows and numbers of the Jacobian that there may be."""
     num_others = 2 * len(arrays.limits) + len(arrays.frictions) + num_own_rows + num_drives
@@ -475,32 +417,5 @@ def _most(arrays: ContactModelArrays, num_pairs: int, num_own_rows: int, num_dri
     return num_pairs + num_others, rows, 2 * rows * arrays.most_velocities
 
 
-def _problem_buffers(
-    arrays: ContactModelArrays, num_v: int, most: tuple[int, int, int], num_own_rows: int
-) -> _Lanes:
-    constraints, rows, jacobian = most
-    return _Lanes(
-        is_locked=LaneRecords(np.zeros((1, num_v), np.int64), 0),
-        counts=LaneRecords(np.zeros((1, 5), np.int64), 0),
-        matrix=_numbers(arrays.matrix_size),
-        free_matrix=_numbers(arrays.matrix_size),
-        constraints=LaneRecords(np.zeros((1, constraints), constraint_lanes_dtype), 0),
-        rows=LaneRecords(np.zeros((1, rows), row_lanes_dtype), 0),
-        jacobian=_numbers(jacobian),
-        free_jacobian=_numbers(jacobian),
-        law=_numbers(LAW_SIZE * rows),
-        values=LaneRecords(np.zeros((1, num_own_rows), constraint_value_dtype(np.complex128)), 0),
-    )
-
-
-def _numbers(size: int) -> LaneRecords:
-    """Buffers for numbers in lanes."""
-    return LaneRecords(np.zeros((1, size), np.complex128), 0)
-
-
 def _no_pairs() -> LaneRecords:
     return LaneRecords(np.zeros((1, 0), contact_pair_lanes_dtype), 0)
-
-
-def _may_compile(kernel: Any, *arguments: Any) -> bool:
-    return may_use_compiled(kernel, len(arguments[2]), *arguments)

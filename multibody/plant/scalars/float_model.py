@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.interpreted_first import may_use_compiled
 from merganser.framework.native import Given, bind
 from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.lanes import over_lanes
 from merganser.multibody.kernels.mobilizers import kinds_in
-from merganser.multibody.plant.scalars.gradient_code import may_use_compiled
 
 __all__ = ["FloatModel", "Numbers"]
 
@@ -43,18 +43,18 @@ class FloatModel:
             self.parameters[name] = parameters[name].real
         self._codes: dict[Any, Any] = {}
 
-    def call(self, kernel: Any, *arguments: Any, single: Any = None) -> Any:
-        """Calls a kernel, compiled as soon as it can be; `single` as in `may_use_compiled`.
+    def call(self, kernel: Any, *arguments: Any) -> Any:
+        """Calls a kernel, compiled as soon as it can be.
 
         Arguments must be of the same types, and arrays as contiguous, whenever a kernel is called.
         """
         code = self._codes.get(kernel)
         if code is None:
-            code = self._choose_code(kernel, arguments, single)
+            code = self._choose_code(kernel, arguments)
         return code(*arguments)
 
-    def _choose_code(self, kernel: Any, arguments: tuple[Any, ...], single: Any) -> Any:
-        if not may_use_compiled(kernel, len(self.topology) * max(self.num_v, 1), *arguments, single=single):
+    def _choose_code(self, kernel: Any, arguments: tuple[Any, ...]) -> Any:
+        if not may_use_compiled(kernel, len(self.topology) * max(self.num_v, 1), *arguments):
             return kernel.interpreted
         code = self._codes[kernel] = bind(kernel, *map(Given, arguments))
         return code
@@ -70,4 +70,4 @@ class FloatModel:
 
     def call_over_lanes(self, kernel: Any, count: int, *arguments: Any) -> Any:
         """Calls a kernel of the topology and of other arguments over lanes."""
-        return self.call(over_lanes(kernel), count, self.topology, *arguments, single=kernel)
+        return self.call(over_lanes(kernel), count, self.topology, *arguments)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from merganser.framework.autodiff.blocks import find_block, refuse_counts, values_and_gradient
 from merganser.framework.core.scalars import ScalarArray
+from merganser.framework.interpreted_first import may_use_compiled
 from merganser.framework.native import specialize
 from merganser.multibody import kernels
 from merganser.multibody.kernels.lanes import over_lanes, places_of
@@ -34,7 +35,6 @@ from merganser.multibody.plant.scalars.derivative_lanes import (
     split_numbers,
 )
 from merganser.multibody.plant.scalars.float_model import FloatModel, Numbers
-from merganser.multibody.plant.scalars.gradient_code import may_use_compiled
 from merganser.multibody.plant.scalars.object_records import ObjectRecords, record_size
 from merganser.multibody.plant.scalars.position_rules import PositionRules
 from merganser.multibody.plant.workspace import Workspace
@@ -286,7 +286,7 @@ class AutoDiffWorkspace(Workspace):
         if code is None:
             runner = over_lanes(kernel)
             work = num_lanes * len(self.topology)
-            if not may_use_compiled(runner, work, num_lanes, *lanes, single=kernel):
+            if not may_use_compiled(runner, work, num_lanes, *lanes):
                 return runner.interpreted
             code = self.codes[kernel] = specialize(runner, num_lanes, *lanes)
         return code

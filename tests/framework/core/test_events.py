@@ -119,6 +119,37 @@ def test_unrestricted_updates_change_every_kind_of_state():
     assert context.get_abstract_state(0).get_value() == "new"
 
 
+def test_unrestricted_updates_of_several_systems_all_start_from_the_state_before():
+    """And land in the right place of the state of the diagram, which itself stays as it is."""
+    builder = DiagramBuilder()
+    for number in range(3):
+        system = builder.AddNamedSystem(f"system {number}", LeafSystem())
+        system.DeclareContinuousState(number + 1)
+        system.DeclareDiscreteState([10.0 * number])
+        system.DeclareAbstractState(Value(number))
+
+        def update(context, state, system=system):
+            x = state.get_mutable_continuous_state().get_mutable_vector()
+            x.SetFromVector(x.CopyToVector() + 1.0)
+            state.get_mutable_discrete_state(0)[0] += 0.5
+            value = state.get_mutable_abstract_state(0)
+            value.set_value(value.get_value() + 100)
+
+        if number != 1:
+            system.DeclareForcedUnrestrictedUpdateEvent(update)
+    diagram = builder.Build()
+    context = diagram.CreateDefaultContext()
+    context.SetContinuousState([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    state = context.get_state().Clone()
+    for _ in range(2):  # what is in the room does not count
+        diagram.CalcForcedUnrestrictedUpdate(context, state)
+        assert list(state.get_continuous_state().CopyToVector()) == [2.0, 2.0, 3.0, 5.0, 6.0, 7.0]
+        assert [state.get_discrete_state(i)[0] for i in range(3)] == [0.5, 10.0, 20.5]
+        assert [state.get_abstract_state(i).get_value() for i in range(3)] == [100, 1, 102]
+    assert list(context.get_continuous_state_vector().CopyToVector()) == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    assert [context.get_abstract_state(i).get_value() for i in range(3)] == [0, 1, 2]
+
+
 def test_order_of_forced_and_initialization_events():
     kinds = [("Publish", "p"), ("DiscreteUpdate", "d"), ("UnrestrictedUpdate", "u")]
     forced = [(f"DeclareForced{kind}Event", name) for kind, name in kinds]

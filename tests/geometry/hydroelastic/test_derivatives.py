@@ -16,6 +16,7 @@ from hydroelastic_scenes import make_properties, make_shape, random_pose
 
 import merganser.geometry as geometry
 from merganser.framework.math import RollPitchYaw, RotationMatrix
+from merganser.geometry.hydroelastic import derivatives
 from merganser.geometry.hydroelastic.derivatives import differentiate_surfaces
 from merganser.geometry.hydroelastic.engine import HydroelasticArrays, HydroelasticEngine
 from merganser.geometry.hydroelastic.face_columns import AREA, CENTROID, NORMAL, PRESSURE
@@ -59,11 +60,11 @@ class Contact:
         corners, numbers, owners = self.engine.contact_surfaces(np.array([np.eye(4), X]), PAIR)
         return corners.copy(), numbers.copy(), owners.copy()
 
-    def differentiate(self, X: Any, dX: Any, may_compile: Any = lambda *given: True) -> Any:
+    def differentiate(self, X: Any, dX: Any) -> Any:
         """The derivatives of the wrench in directions, shape [6, k]; dX has shape [4, 4, k]."""
         given = self.faces(X)
         lanes = differentiate_surfaces(
-            self.arrays, np.array([np.eye(4), X]), np.array([0.0 * dX, dX]), PAIR, given, STEP, may_compile
+            self.arrays, np.array([np.eye(4), X]), np.array([0.0 * dX, dX]), PAIR, given, STEP
         )
         for found, expected in zip(lanes, given):
             np.testing.assert_array_equal(found.real, np.broadcast_to(expected, found.shape))
@@ -99,6 +100,11 @@ def moved(X: Any, direction: int, by: float) -> Any:
     return result
 
 
+@pytest.fixture(autouse=True)
+def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(derivatives, "may_use_compiled", lambda *_: True)
+
+
 @pytest.mark.parametrize("kinds", KINDS, ids="-".join)
 def test_no_pose_fails_and_derivatives_are_those_of_differences(kinds: tuple[str, str], tmp_path: Path) -> None:
     """Of the force and its moment, wherever the same elements meet on both sides."""
@@ -108,7 +114,7 @@ def test_no_pose_fails_and_derivatives_are_those_of_differences(kinds: tuple[str
         contact = Contact(names, kinds, tmp_path)
         poses = {**ALIGNED, **{f"random {i}": random_pose(rng, 0.06) for i in range(3)}}
         for name, X in poses.items():
-            derivatives = contact.differentiate(X, directions(X))
+            slopes = contact.differentiate(X, directions(X))
             num_poses += 1
             for i in range(6):
                 ahead, behind = (contact.faces(moved(X, i, by)) for by in (h, -h))
@@ -117,7 +123,7 @@ def test_no_pose_fails_and_derivatives_are_those_of_differences(kinds: tuple[str
                 num_smooth += 1
                 num_aligned += name in ALIGNED
                 expected = (wrench_of(ahead[1]) - wrench_of(behind[1])) / (2.0 * h)
-                error = np.abs(derivatives[:, i] - expected).max()
+                error = np.abs(slopes[:, i] - expected).max()
                 assert error < 1e-4 * np.abs(expected).max() + 0.1, f"{names} {kinds} {name}, direction {i}"
     assert num_poses > 200 and num_aligned > 200 and num_smooth > 500
 
@@ -131,6 +137,8 @@ def test_kernels_of_derivatives_are_the_same_in_python(tmp_path: Path) -> None:
         contact = Contact(names, kinds, tmp_path)
         X = ALIGNED["in the plane of an edge"] if names[1] == "vtk" else pose((0.0, 0.0, -0.05))
         found = contact.differentiate(X, directions(X))
-        in_python = contact.differentiate(X, directions(X), lambda *given: False)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(derivatives, "may_use_compiled", lambda *_: False)
+            in_python = contact.differentiate(X, directions(X))
         assert np.abs(found).max() > 1.0
         np.testing.assert_allclose(found, in_python, rtol=1e-9, atol=1e-6)

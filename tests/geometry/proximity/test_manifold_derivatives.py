@@ -10,7 +10,7 @@ import pytest
 
 from merganser.framework.math import RigidTransform, RollPitchYaw
 from merganser.geometry import Box, Capsule, Cylinder, Ellipsoid, HalfSpace, MeshcatCone, Shape, Sphere
-from merganser.geometry.proximity import ProximityArrays, ProximityEngine
+from merganser.geometry.proximity import ProximityArrays, ProximityEngine, manifold_derivatives
 from merganser.geometry.proximity.manifold_derivatives import differentiate_manifolds
 
 STEP = 1e-170
@@ -46,9 +46,15 @@ def differences(f: Any, z: np.ndarray, h: float) -> np.ndarray:
     return (4.0 * near - far) / 3.0
 
 
+def lanes_of(X: np.ndarray, dX: np.ndarray) -> np.ndarray:
+    """Poses that carry derivatives."""
+    return np.ascontiguousarray(X + 1j * STEP * np.moveaxis(dX, -1, 0))
+
+
 @pytest.mark.parametrize("is_compiled", [True, False], ids=["compiled", "interpreted"])
 @pytest.mark.parametrize("name", PAIRS)
-def test_contacts_follow_the_poses(name: str, is_compiled: bool) -> None:
+def test_contacts_follow_the_poses(name: str, is_compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(manifold_derivatives, "may_use_compiled", lambda *_: is_compiled)
     A, B, rpy, p = PAIRS[name]
     X_AB = RigidTransform(RollPitchYaw(*rpy), p).GetAsMatrix4()
     engine = ProximityEngine(ProximityArrays([A, B], [1, 2]))
@@ -58,10 +64,10 @@ def test_contacts_follow_the_poses(name: str, is_compiled: bool) -> None:
         return engine.contact_manifolds(poses_of(numbers, X_AB))[1][field].copy()
 
     X_WG = poses_of(z, X_AB)
-    dX_WG = differences(lambda numbers: poses_of(numbers, X_AB), z, 1e-3)
+    X_lanes = lanes_of(X_WG, differences(lambda numbers: poses_of(numbers, X_AB), z, 1e-3))
     pairs, found = (array.copy() for array in engine.contact_manifolds(X_WG))
     assert len(found)
-    lanes = differentiate_manifolds(engine, X_WG, dX_WG, pairs, found, STEP, lambda *_: is_compiled)
+    lanes = differentiate_manifolds(engine, X_WG, X_lanes, pairs, found)
     for field in ("p_WC", "nhat_BA_W", "depth", "share"):
         np.testing.assert_allclose(lanes[field].real, np.broadcast_to(found[field], lanes[field].shape), atol=1e-15)
         expected = np.moveaxis(differences(functools.partial(contacts, field), z, 1e-6), -1, 0)
@@ -74,9 +80,9 @@ def test_bodies_face_on_face_have_derivatives_though_the_normal_of_the_pair_jump
     engine = ProximityEngine(ProximityArrays([PLATE, BRICK], [1, 2]))
     z = np.zeros(12)
     X_WG = poses_of(z, X_AB)
-    dX_WG = differences(lambda numbers: poses_of(numbers, X_AB), z, 1e-3)
+    X_lanes = lanes_of(X_WG, differences(lambda numbers: poses_of(numbers, X_AB), z, 1e-3))
     pairs, found = (array.copy() for array in engine.contact_manifolds(X_WG))
-    lanes = differentiate_manifolds(engine, X_WG, dX_WG, pairs, found, STEP, lambda *_: True)
+    lanes = differentiate_manifolds(engine, X_WG, X_lanes, pairs, found)
     depth = lanes["depth"].imag / STEP
     np.testing.assert_allclose(depth[11], -1.0)  # a step up lifts all four corners
     np.testing.assert_allclose(np.abs(depth[6]), 0.15)  # a turn those on one side
@@ -88,4 +94,4 @@ def test_no_derivatives_where_the_normal_jumps() -> None:
     X_WG = np.array([np.eye(4), np.eye(4)])
     pairs, found = (array.copy() for array in engine.contact_manifolds(X_WG))
     with pytest.raises(LookupError):
-        differentiate_manifolds(engine, X_WG, np.zeros((2, 4, 4, 1)), pairs, found, STEP, lambda *_: True)
+        differentiate_manifolds(engine, X_WG, lanes_of(X_WG, np.zeros((2, 4, 4, 1))), pairs, found)

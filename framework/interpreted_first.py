@@ -1,4 +1,4 @@
-"""Kernels for derivatives: interpreted until they are compiled.
+"""Kernels that are interpreted until they are compiled, as those for derivatives.
 
 To interpret a kernel takes milliseconds, to compile it seconds, once on a machine. So what is on the disk is used from
 the first call; other kernels are interpreted while another process compiles them (framework/later_code.py), and
@@ -13,11 +13,10 @@ from typing import Any
 from merganser.framework.later_code import LaterCode
 from merganser.framework.native.argument_types import type_key
 from merganser.framework.native.compile import load_compiled
-from merganser.multibody.kernels import lanes
 
 __all__ = ["may_use_compiled"]
 
-# In bodies times directions, of which a call takes each about 0.3 ms, if interpreted.
+# In bodies times directions, each of which takes about 0.3 ms, if interpreted.
 _MOST_AT_ONCE = 5_000  # a longer call has to wait for the compiler
 _MUCH = 3_000  # together; from then on it pays to compile a kernel here, if no other process may
 _FAR_TOO_MUCH = 30_000  # together; other processes have low priority, and get nowhere where all processors are busy
@@ -29,16 +28,15 @@ _usable: set[Any] = set()
 _awaited: dict[Any, LaterCode] = {}
 
 
-def may_use_compiled(kernel: Any, work: int, *arguments: Any, single: Any = None) -> bool:
+def may_use_compiled(kernel: Any, work: int, *arguments: Any) -> bool:
     """Whether a kernel is to be called compiled: it is on the disk, or it pays to compile it with this call.
 
     Counts the work as done otherwise, and may have another process compile the kernel.
 
     Args:
         kernel: the kernel.
-        work: how many bodies it goes through, times the number of directions.
+        work: how many bodies it goes through, times the number of directions; of other things, as many as take as long.
         arguments: what it is called with.
-        single: the kernel that this one runs over lanes, if it does.
     """
     key = kernel, tuple(map(type_key, arguments))
     if key in _usable:
@@ -48,7 +46,7 @@ def may_use_compiled(kernel: Any, work: int, *arguments: Any, single: Any = None
         if load_compiled(kernel, *arguments):
             _usable.add(key)
             return True
-        later = _awaited[key] = _later(*key, single)
+        later = _awaited[key] = _later(*key)
     is_there = work > _MOST_AT_ONCE
     if not is_there:
         _interpreted[kernel] += work
@@ -58,10 +56,8 @@ def may_use_compiled(kernel: Any, work: int, *arguments: Any, single: Any = None
     return is_there
 
 
-def _later(kernel: Any, types: tuple[Any, ...], single: Any) -> LaterCode:
-    function = kernel.interpreted.__name__
-    if single is None:
-        return LaterCode(kernel.interpreted.__module__, function.removeprefix("calc_"), function, types)
-    origin = single.interpreted
-    place = f"{origin.__module__}:{origin.__name__.removeprefix('calc_')}"
-    return LaterCode(lanes.__name__, place, function, types)
+def _later(kernel: Any, types: tuple[Any, ...]) -> LaterCode:
+    function: Any = kernel.interpreted
+    name = function.__name__
+    # Kernels that are made of others say where they are found.
+    return LaterCode(function.__module__, getattr(function, "place", name.removeprefix("calc_")), name, types)

@@ -1,4 +1,4 @@
-"""Kernels for derivatives are interpreted until another process has compiled them, or it pays to do that here."""
+"""Some kernels are interpreted until another process has compiled them, or it pays to do that here."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from merganser.framework import later_code
+from merganser.framework import interpreted_first, later_code
 from merganser.framework.native import parallel_compilation
 from merganser.framework.native.argument_types import example_of, text_of_types, type_key
 from merganser.multibody import kernels
 from merganser.multibody.kernels.lanes import over_lanes
 from merganser.multibody.kernels.layout import topology_dtype
-from merganser.multibody.plant.scalars import gradient_code
 
 RUNNER = over_lanes(kernels.qdot_to_velocity)
 TOPOLOGY = np.zeros(2, topology_dtype)
@@ -35,8 +34,8 @@ def asked(monkeypatch):
     for name, value in (("_state", later_code._State()), ("_wanted", {}), ("_there", set())):
         monkeypatch.setattr(later_code, name, value)
     for name, empty in (("_interpreted", Counter()), ("_usable", set()), ("_awaited", {})):
-        monkeypatch.setattr(gradient_code, name, empty)
-    monkeypatch.setattr(gradient_code, "load_compiled", lambda *_: False)
+        monkeypatch.setattr(interpreted_first, name, empty)
+    monkeypatch.setattr(interpreted_first, "load_compiled", lambda *_: False)
     monkeypatch.setattr(later_code, "_is_kept", lambda _code: False)
     monkeypatch.setattr(later_code, "_only_one", lambda: contextlib.nullcontext(True))
     monkeypatch.setattr(parallel_compilation, "num_helpers", lambda: 1)
@@ -46,7 +45,7 @@ def asked(monkeypatch):
 
 
 def may_use_compiled(work: int) -> bool:
-    return gradient_code.may_use_compiled(RUNNER, work, *ARGUMENTS, single=kernels.qdot_to_velocity)
+    return interpreted_first.may_use_compiled(RUNNER, work, *ARGUMENTS)
 
 
 def test_the_first_call_asks_another_process_for_the_kernel_and_is_interpreted_as_all_that_follow(asked):
@@ -64,10 +63,10 @@ def test_the_kernel_is_used_as_soon_as_it_is_on_the_disk(asked, monkeypatch):
 
 
 def test_what_is_on_the_disk_is_used_from_the_first_call(asked, monkeypatch):
-    monkeypatch.setattr(gradient_code, "load_compiled", lambda *_: True)
+    monkeypatch.setattr(interpreted_first, "load_compiled", lambda *_: True)
     assert may_use_compiled(10)
     assert asked == []
-    monkeypatch.setattr(gradient_code, "load_compiled", None)  # it is not looked for again
+    monkeypatch.setattr(interpreted_first, "load_compiled", None)  # it is not looked for again
     assert may_use_compiled(10)
 
 
@@ -128,16 +127,15 @@ class Compiled:
 _SCRIPT = """
 import os, time
 os.sched_getaffinity = lambda _process: {0, 1}  # there may be one processor only
-from merganser.framework import later_code
+from merganser.framework import interpreted_first, later_code
 from merganser.multibody import kernels
 from merganser.multibody.kernels.lanes import over_lanes
-from merganser.multibody.plant.scalars import gradient_code
 import numpy as np
 
 single, arguments = kernels.qdot_to_velocity, (1, np.zeros(2, TOPOLOGY), *(np.zeros((1, 1)) for _ in range(3)))
 kernel = over_lanes(single)
 end, calls = time.monotonic() + 120.0, 0
-while time.monotonic() < end and not gradient_code.may_use_compiled(kernel, 1, *arguments, single=single):
+while time.monotonic() < end and not interpreted_first.may_use_compiled(kernel, 1, *arguments):
     calls += 1
     time.sleep(0.05)
 print(calls > 0, later_code._state.num_helpers)
@@ -162,8 +160,8 @@ def test_another_process_compiles_it_for_this_one_and_all_later_ones(tmp_path):
 @pytest.mark.parametrize("name", kernels.__all__)
 def test_other_processes_find_each_kernel_by_its_name(name):
     kernel = getattr(kernels, name)
-    code = gradient_code._later(kernel, (), None)
+    code = interpreted_first._later(kernel, ())
     assert getattr(importlib.import_module(code.module), code.attribute) is kernel
-    over = gradient_code._later(over_lanes(kernel), (), kernel)
+    over = interpreted_first._later(over_lanes(kernel), ())
     assert getattr(importlib.import_module(over.module), over.attribute) is over_lanes(kernel)
     assert over.function == over_lanes(kernel).interpreted.__name__
