@@ -211,8 +211,7 @@ def _gradients() -> None:
 
 def _gradients_of_contact() -> None:
     """derivatives of contact"""
-
-    from merganser.framework.autodiff import InitializeAutoDiff
+    from merganser.framework.autodiff import ExtractValue, InitializeAutoDiff
     from merganser.framework.later_code import missing
     from merganser.geometry import Box
 
@@ -221,7 +220,8 @@ def _gradients_of_contact() -> None:
     context = with_derivatives.CreateDefaultContext()
     plant = with_derivatives.GetSubsystemByName("plant")
     own, scene_graph = plant.GetMyMutableContextFromRoot(context), with_derivatives.GetSubsystemByName("scene_graph")
-    plant.SetPositionsAndVelocities(own, InitializeAutoDiff(plant.GetPositionsAndVelocities(own)).ravel())
+    x = ExtractValue(plant.GetPositionsAndVelocities(own))
+    plant.SetPositionsAndVelocities(own, InitializeAutoDiff(x).ravel())
     with_derivatives.CalcForcedUnrestrictedUpdate(context, context.Clone().get_mutable_state())
     query = scene_graph.get_query_output_port().Eval(scene_graph.GetMyContextFromRoot(context))
     query.ComputeSignedDistancePairwiseClosestPoints()
@@ -271,7 +271,8 @@ def _simulate_contact(shape: Any, approximation: str = "sap", time_step: float =
     if time_step == 0.0:
         ApplySimulatorConfig(SimulatorConfig(integration_scheme="cenic"), simulator)
     simulator.AdvanceTo(5 * _STEP)
-    scene_graph = simulator.get_system().GetSubsystemByName("scene_graph")
+    diagram: Any = simulator.get_system()
+    scene_graph = diagram.GetSubsystemByName("scene_graph")
     context = scene_graph.GetMyContextFromRoot(simulator.get_context())
     query = scene_graph.get_query_output_port().Eval(context)
     query.ComputePointPairPenetration()

@@ -75,7 +75,7 @@ class HydroelasticQueries:
         corners, numbers, owners = faces.corners.copy(), faces.numbers.copy(), faces.owners.copy()
         if dX_WG is not None and dX_WG.shape[-1] and len(owners):
             given = corners, numbers, owners
-            lanes = differentiate_surfaces(self._arrays, X_WG, dX_WG, pairs, given, _STEP, lambda *given: True)
+            lanes = differentiate_surfaces(self._arrays, X_WG, dX_WG, pairs, given, _STEP)
             d_corners, d_numbers = (np.moveaxis(of.imag, 0, -1) / _STEP for of in lanes)
             corners, numbers = with_derivatives(corners, d_corners), with_derivatives(numbers, d_numbers)
         starts = [0, len(owners)]

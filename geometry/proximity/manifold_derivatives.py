@@ -131,7 +131,7 @@ def _twist(X: Array) -> tuple[Vector3, Vector3]:
 
 @device
 def _set_solution(
-    a: Array, b: Array, X_WA: Array, result: Array, derivatives: tuple[float, Vector3, Vector3, Vector3], work: Array
+    a: Any, b: Any, X_WA: Array, result: Any, derivatives: tuple[float, Vector3, Vector3, Vector3], work: Any
 ) -> None:
     """Writes the solution of a pair, in frame A, with a derivative in its imaginary parts."""
     d_distance, dn, dp_a, dp_b = derivatives
@@ -145,7 +145,7 @@ def _set_solution(
 
 
 @inlined
-def _with(values: Array, derivatives: Vector3) -> Vector3:
+def _with(values: Any, derivatives: Any) -> Any:
     """A vector of complex numbers."""
     return (
         complex(values[0], derivatives[0]),

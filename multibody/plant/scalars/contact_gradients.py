@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from merganser.framework.autodiff.blocks import refuse_counts
 from merganser.framework.interpreted_first import may_use_compiled
+from merganser.framework.native import specialize
 from merganser.geometry.hydroelastic.derivatives import differentiate_surfaces
 from merganser.geometry.proximity.manifold_derivatives import contact_lanes_dtype, differentiate_manifolds
 from merganser.multibody.contact.contact_kinds import make_pairs_of_kinds
@@ -119,6 +120,7 @@ class ContactGradients:
     def __init__(self, dynamics: Any, context: Context, w: Any) -> None:
         self._dynamics, self._w, self._arrays = dynamics, w, dynamics.model.contact
         self._values, self._time_step = _Values(w), dynamics.model.time_step
+        self._code: Any = None  # compiled
         self.buffers = StepBuffers(dynamics, context, self._values)  # type: ignore[arg-type]
 
     # ------------------------------------------------------------------ the discrete step
@@ -172,6 +174,15 @@ class ContactGradients:
             self._dynamics.raise_failure(context, self._values, status, self.buffers)
         return out, settings
 
+    def _choose_code(self, num_lanes: int, arguments: tuple[Any, ...]) -> Any:
+        """What differentiates a step, compiled as soon as it can be; arguments are always of the same types."""
+        if self._code is None:
+            effort = num_lanes * (len(self._w.topology) + _EFFORT * int(arguments[1][0]))
+            if not may_use_compiled(differentiate_step, effort, *arguments):
+                return differentiate_step.interpreted
+            self._code = specialize(differentiate_step, *arguments)
+        return self._code
+
     def _drives_in_lanes(self) -> LaneRecords:
         """The PD controllers with what they are to do, as records in lanes."""
         buffers = self._w.step_buffers
@@ -212,9 +223,7 @@ class ContactGradients:
         shapes = most[1], len(w.x), w.zeros_F.shape, num_v, num_v, (num_contacts, NUM_FORCE_VALUES), (len(rows), 6)
         found = LaneResults(*(np.zeros((num_lanes, *np.atleast_1d(shape)), np.complex128) for shape in shapes))
         arguments = model, out.problem.counts[:2].copy(), out.v_next, inputs, problems, work, found
-        effort = num_lanes * (len(w.topology) + _EFFORT * int(out.problem.counts[0]))
-        is_compiled = may_use_compiled(differentiate_step, effort, *arguments)
-        status = (differentiate_step if is_compiled else differentiate_step.interpreted)(*arguments)
+        status = self._choose_code(num_lanes, arguments)(*arguments)
         assert status != LACKS_SIZE, "Constraints are decided by values, which are the same."
         if status == SINGULAR:
             raise RuntimeError(
