@@ -83,17 +83,18 @@ class _Recorder:
 
 def blocks_of_set(set: ConvexSet) -> tuple[list[Block], int]:
     """y in s S as blocks of w = (y, s, new variables), and how many new variables there are."""
-    n, prog = set.ambient_dimension(), _Recorder()
-    variables: Any = prog.NewContinuousVariables(n + 1)
+    n, recorder = set.ambient_dimension(), _Recorder()
+    prog: Any = recorder
+    variables = prog.NewContinuousVariables(n + 1)
     set._add(prog, Placement(np.eye(n, n + 1), np.zeros(n), np.eye(n + 1)[n], 0.0, variables))
     blocks = []
-    for evaluator, columns in prog.constraints:
+    for evaluator, columns in recorder.constraints:
         for block in blocks_of_constraint(evaluator):
-            A = np.zeros((block.A.shape[0], prog.num_vars))
+            A = np.zeros((block.A.shape[0], recorder.num_vars))
             for place, column in zip(columns, block.A[:, :-1].T):  # there are no constants: all is in y and s
                 A[:, place] += column
             blocks.append(Block(block.cone, A))
-    return blocks, prog.num_vars - n - 1
+    return blocks, recorder.num_vars - n - 1
 
 
 def blocks_of_constraint(constraint: Any) -> list[Block]:

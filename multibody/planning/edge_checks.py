@@ -205,7 +205,7 @@ def _first_in_collision(
     while step < num_steps:
         end = min(step + size, num_steps)
         samples = provider._samples(q1, q2, np.arange(step, end) / num_steps)
-        count = probe.count_free(samples)
+        count = probe.count_free(rows_of(checker, samples))
         if count < end - step:
             return step + count
         step, size = end, min(2 * size, _MOST) if size > 1 else 1

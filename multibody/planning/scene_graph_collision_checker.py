@@ -132,10 +132,11 @@ class SceneGraphCollisionChecker(CollisionChecker):
 
     def _sweeps_of(self, context: CollisionCheckerContext) -> Sweeps | None:
         """What checks configurations in compiled code; None if others than the plant say where geometries are."""
-        plant, plant_context, query = self.plant(), context.plant_context(), context.GetQueryObject()
+        plant, query = self.plant(), context.GetQueryObject()
+        plant_context: Any = context.plant_context()  # that of a leaf system
         w, registration = plant._views.workspace(plant_context), plant._geometry
         slot = plant_context.slots[registration.pose_port.cache_entry().cache_index()]
-        if not w.is_float or not query.takes_poses_from(registration.source_id, slot):
+        if not w.is_float or not query.takes_poses_from(self._source_id(), slot):
             return None
         layout, found = query.proximity_queries().layout, self._sweeps.get(context)
         if found is None or found.workspace is not w or found.proximity is not layout:

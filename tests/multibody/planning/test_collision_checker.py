@@ -178,6 +178,12 @@ def test_edges_are_the_same_in_threads_and_with_functions_of_users():
         assert [(m.distance(), m.alpha_or(-1.0)) for m in again] == measures
     checker.SetConfigurationInterpolationFunction(lambda a, b, ratio: a + ratio * (b - a))
     assert checker.CheckEdgesCollisionFree(edges, parallelize=Parallelism(2)) == are_free
+    for check in (checker.MeasureEdgeCollisionFree, checker.CheckEdgeCollisionFree):
+        with pytest.raises(ValueError, match="q"):
+            check(np.zeros(1), np.zeros(1))
+    checker.SetConfigurationDistanceFunction(lambda a, b: 1.0)
+    with pytest.raises(ValueError, match="q"):
+        checker.MeasureEdgeCollisionFree(np.zeros(1), np.zeros(1))
     with pytest.raises(ValueError, match="2 and 3 positions"):
         checker.CheckEdgesCollisionFree([(ends[0, 0], np.zeros(3)), edges[1]], parallelize=Parallelism(2))
 
