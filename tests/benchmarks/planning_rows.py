@@ -1,4 +1,4 @@
-"""Rows about planning: collision checks of an arm beside a shelf."""
+"""Rows about planning: collision checks and a region of an arm beside a shelf, a maze as a graph of convex sets."""
 
 from __future__ import annotations
 
@@ -66,6 +66,52 @@ def edges(library: Library) -> Call:
     return lambda: [measure.alpha_or(-1.0) for measure in checker.MeasureEdgesCollisionFree(given, False)]
 
 
+def region(library: Library) -> Call:
+    """A region of positions around one that is free, after one turn."""
+    checker, planning = _checker(library), _planning(library)
+    sets = _part(library, "geometry.optimization")
+    plant = checker.plant()
+    domain = sets.HPolyhedron.MakeBox(plant.GetPositionLowerLimits(), plant.GetPositionUpperLimits())
+    given = _configurations(checker, 20)
+    seed = given[list(map(int, checker.CheckConfigsCollisionFree(given))).index(1)]
+    ball, options = sets.Hyperellipsoid.MakeHypersphere(0.01, seed), planning.IrisZoOptions()
+    options.sampled_iris_options.max_iterations = 1
+    return lambda: float(planning.IrisZo(checker, ball, domain, options).PointInSet(seed))
+
+
+def maze(library: Library) -> Call:
+    """The shortest way through a maze of 12 x 12 squares, relaxed; the costs of both."""
+    sets = _part(library, "geometry.optimization")
+    solvers = importlib.import_module(
+        "merganser.framework.optimization" if "merganser" in library.plant.__name__ else "pydrake.solvers"
+    )
+    size, rng = 12, np.random.default_rng(0)
+    squares = [(i, j) for i in range(size) for j in range(size)]
+    steps = [(a, (a[0] + i, a[1] + j)) for a in squares for i, j in ((0, 1), (1, 0))]
+    border = [(a, b) for a, b in steps if max(b) < size and (max(a) < 1 or b[1] == a[1] or rng.uniform() < 0.6)]
+    options = sets.GraphOfConvexSetsOptions()
+    options.convex_relaxation, options.max_rounded_paths, options.solver = True, 0, solvers.ClarabelSolver()
+    length = solvers.L2NormCost(np.hstack([np.eye(2), -np.eye(2)]), np.zeros(2))
+
+    def call() -> float:
+        graph = sets.GraphOfConvexSets()
+        boxes = {a: sets.HPolyhedron.MakeBox(a, np.add(a, 1.0)) for a in squares}
+        vertices = {a: graph.AddVertex(box) for a, box in boxes.items()}
+        ends = [graph.AddVertex(sets.Point([x, x])) for x in (0.5, size - 0.5)]
+        pairs = [(vertices[a], vertices[b]) for a, b in (*border, *((b, a) for a, b in border))]
+        for u, v in (*pairs, (ends[0], vertices[0, 0]), (vertices[size - 1, size - 1], ends[1])):
+            edge = graph.AddEdge(u, v)
+            edge.AddCost(solvers.Binding[solvers.Cost](length, np.concatenate([edge.xu(), edge.xv()])))
+        result = graph.SolveShortestPath(*ends, options)
+        return float(result.get_optimal_cost())
+
+    return call
+
+
+def _part(library: Library, name: str) -> Any:
+    return importlib.import_module(f"{library.plant.__name__.split('.')[0]}.{name}")
+
+
 def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
     def row(name: str, make: Any, calls: int, *arguments: Any, **options: Any) -> Row:
         reference = None if theirs is None else functools.partial(make, theirs, *arguments)
@@ -77,3 +123,5 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
             yield row(name, many_configurations, 1, num_threads)
         yield row("arm and shelf: 100 configurations, one by one", one_configuration, 1)
         yield row("arm and shelf: 100 edges", edges, 1)
+        yield row("arm and shelf: IrisZo", region, 1)
+    yield row("maze by a graph of convex sets, relaxed", maze, 1, tolerance=1e-5)
