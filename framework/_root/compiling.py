@@ -116,7 +116,7 @@ def _loop() -> None:
 # ---------------------------------------------------------------------- robots
 
 
-def _add_arm(plant: Any) -> None:
+def _add_arm(plant: Any, add_shape: Callable[[Any], Any] = lambda link: None) -> None:
     import numpy as np
 
     from merganser.multibody.tree import RevoluteJoint, SpatialInertia
@@ -125,6 +125,7 @@ def _add_arm(plant: Any) -> None:
     for name in ("upper", "lower"):
         inertia = SpatialInertia.SolidBoxWithMass(1.0, 0.1, 0.1, 0.5)
         link = plant.AddRigidBody(name, inertia)
+        add_shape(link)
         joint = plant.AddJoint(RevoluteJoint(name, parent, link.body_frame(), np.array([0.0, 1.0, 0.0]), damping=0.1))
         plant.AddJointActuator(name, joint)
         parent = link.body_frame()
@@ -353,6 +354,27 @@ def _contact_under_error_control() -> None:
     PreparedKernel(try_contact_step, 0).address()
 
 
+def _collision_checks() -> None:
+    """checks of collisions for planning"""
+    from merganser.framework.math import RigidTransform
+    from merganser.geometry import Box
+    from merganser.multibody.planning import RobotDiagramBuilder, SceneGraphCollisionChecker
+    from merganser.multibody.plant import CoulombFriction
+    from merganser.multibody.tree import ModelInstanceIndex
+
+    builder = RobotDiagramBuilder(time_step=0.0)
+    plant = builder.plant()
+    _add_arm(plant, lambda body: plant.RegisterCollisionGeometry(
+        body, RigidTransform(), Box(0.1, 0.1, 0.5), "shape", CoulombFriction(0.5, 0.5)
+    ))  # fmt: skip
+    checker = SceneGraphCollisionChecker(
+        model=builder.Build(), robot_model_instances=[ModelInstanceIndex(1)], edge_step_size=0.1
+    )
+    checker.CheckConfigCollisionFree([0.0, 0.0])
+    checker.CheckEdgeCollisionFree([0.0, 0.0], [0.1, 0.1])
+    checker.CalcRobotClearance([0.0, 0.0], 1.0)
+
+
 # ---------------------------------------------------------------------- topics
 
 TOPICS: dict[str, tuple[Callable[[], None], ...]] = {
@@ -360,4 +382,5 @@ TOPICS: dict[str, tuple[Callable[[], None], ...]] = {
     "robots": (_discrete_arms, _continuous_arms, _kinematics_and_dynamics),
     "gradients": (_gradients, _gradients_of_contact),
     "contact": (_searches, _contact_of_boxes, _contact_of_meshes, _other_solvers, _contact_under_error_control),
+    "planning": (_collision_checks,),
 }

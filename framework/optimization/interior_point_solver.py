@@ -79,10 +79,13 @@ def _problem(form: NonlinearForm, start: Array) -> NonlinearProblem:
         form.show(x)
         return np.asarray(cost(x)[1])
 
-    def jacobian(x: Array) -> Array:
+    def jacobian(x: Array) -> Array:  # of points that are accepted
+        if not form.has_cost:
+            form.show(x)
         return np.concatenate([np.zeros(0), *map(np.ravel, form.sparse_jacobian(constraints(x)[1]).values)])
 
+    f = (lambda x: cost(x)[0]) if form.has_cost else None
     return NonlinearProblem(
-        form.x_lower, form.x_upper, lambda x: cost(x)[0], gradient, form.g_lower, form.g_upper,
+        form.x_lower, form.x_upper, f, gradient, form.g_lower, form.g_upper,
         lambda x: constraints(x)[0], jacobian, rows, columns,
     )  # fmt: skip

@@ -34,6 +34,7 @@ class NonlinearForm:
         lower, upper = box_of(prog)
         self.x_lower, self.x_upper = lower / self.scale, upper / self.scale
         self._costs = [(binding.evaluator(), prog._places_of(binding._variables)) for binding in prog.GetAllCosts()]
+        self.has_cost = bool(self._costs)
         boxes = set(map(id, prog.bounding_box_constraints()))
         self.bindings = [binding for binding in prog.GetAllConstraints() if id(binding) not in boxes]
         self._constraints = [(binding.evaluator(), prog._places_of(binding._variables)) for binding in self.bindings]

@@ -34,6 +34,8 @@ __all__ = [
     "slopes_of_continuous_second_derivatives",
 ]
 
+_MANY = 100  # samples from which on most of the matrix of (2) is zeros
+
 
 def linear(times: Sequence[Any], y: Array) -> Array:
     """Coefficients of straight lines from sample to sample."""
@@ -81,24 +83,41 @@ def slopes_of_continuous_second_derivatives(
     if ends is None and not periodic and count == 3:
         middle = (h[1] * m[0] + h[0] * m[1]) / (h[0] + h[1])
         return np.stack([2.0 * m[0] - middle, middle, 2.0 * m[1] - middle])
-    M = np.zeros((count, count)) + 0.0 * h[0]
     right = 0.0 * y
+    entries: list[tuple[int, int, Any]] = []
     for i in range(1, count - 1):  # (2)
-        M[i, i - 1], M[i, i], M[i, i + 1] = h[i], 2.0 * (h[i - 1] + h[i]), h[i - 1]
+        entries += [(i, i - 1, h[i]), (i, i, 2.0 * (h[i - 1] + h[i])), (i, i + 1, h[i - 1])]
         right[i] = 3.0 * (h[i] * m[i - 1] + h[i - 1] * m[i])
+    last = count - 1
     if ends is not None:
-        M[0, 0], M[-1, -1] = 1.0, 1.0
+        entries += [(0, 0, 1.0), (last, last, 1.0)]
         right[0], right[-1] = ends
     elif periodic:
-        M[0, 0], M[0, -1] = 1.0, -1.0  # d_0 = d_n
+        entries += [(0, 0, 1.0), (0, last, -1.0)]  # d_0 = d_n
         # The second derivatives of (1), of the first segment at its start and of the last one at its end, agree.
-        for column, factor in ((0, 2.0 * h[-1]), (1, h[-1]), (-2, h[0]), (-1, 2.0 * h[0])):
-            M[-1, column] += factor
+        entries += [(last, 0, 2.0 * h[-1]), (last, 1, h[-1]), (last, last - 1, h[0]), (last, last, 2.0 * h[0])]
         right[-1] = 3.0 * (h[-1] * m[0] + h[0] * m[-1])
     else:
-        M[0, :2], right[0] = _not_a_knot(h[0], h[1], m[0], m[1])
-        M[-1, [-1, -2]], right[-1] = _not_a_knot(h[-1], h[-2], m[-1], m[-2])
+        (first, second), right[0] = _not_a_knot(h[0], h[1], m[0], m[1])
+        (final, before), right[-1] = _not_a_knot(h[-1], h[-2], m[-1], m[-2])
+        entries += [(0, 0, first), (0, 1, second), (last, last, final), (last, last - 1, before)]
+    if count > _MANY and object not in (h.dtype, right.dtype):
+        return _solve_sparse(entries, right)
+    M = np.zeros((count, count)) + 0.0 * h[0]
+    for i, j, value in entries:
+        M[i, j] += value
     return _solve(M, right)
+
+
+def _solve_sparse(entries: list[tuple[int, int, float]], right: Array) -> Array:
+    """The same as `_solve`; of 3000 numbers in 10 ms, not in 2 s."""
+    from scipy.sparse import csc_matrix  # most programs need no sparse matrices
+    from scipy.sparse.linalg import splu
+
+    rows, columns, values = zip(*entries)
+    M = csc_matrix((np.array(values, dtype=float), (rows, columns)), shape=(len(right), len(right)))
+    found: Array = splu(M).solve(right.reshape(len(right), -1))
+    return found.reshape(right.shape)
 
 
 def lagrange(times: Sequence[Any], y: Array) -> Array:

@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from merganser.framework.optimization.arrays import Objects, objects
+from merganser.framework.optimization.binding import Binding
 from merganser.framework.optimization.program import MathematicalProgram
 from merganser.geometry.optimization.arguments import Array
-from merganser.geometry.optimization.perspective import Block, add_block
+from merganser.geometry.optimization.perspective import Block, evaluator_of
 
 Index = npt.NDArray[np.intp]
 
@@ -60,8 +61,12 @@ class Assembly:
         prog.AddDecisionVariables(variables)
         if self._rows:
             prog.AddLinearConstraint(*self._linear(variables.size), variables)
+        shared: dict[int, Any] = {}  # one constraint for all columns of a block
         for block, columns in self._cones:
-            add_block(prog, block, np.zeros(block.A.shape[0]), variables[columns])
+            cone = shared.get(id(block))
+            if cone is None:
+                cone = shared[id(block)] = evaluator_of(block, np.zeros(block.A.shape[0]))
+            prog.AddConstraint(Binding(cone, variables[columns]))
         return prog
 
     def _linear(self, size: int) -> tuple[Any, Array, Array]:

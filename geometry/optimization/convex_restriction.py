@@ -16,7 +16,7 @@ from merganser.framework.optimization.program import MathematicalProgram
 from merganser.framework.optimization.result import MathematicalProgramResult
 from merganser.geometry.optimization.graph_options import Transcription
 from merganser.geometry.optimization.graph_parts import Edge, Vertex
-from merganser.geometry.optimization.perspective import add_block, blocks_of_cost
+from merganser.geometry.optimization.perspective import blocks_of_cost, evaluator_of
 
 _KIND = Transcription.kRestriction
 
@@ -50,7 +50,8 @@ class ConvexRestriction:
         self.prog.AddLinearCost(np.ones(1), new[:1])
         for block in blocks:
             reduced = block._replace(A=np.delete(block.A, n, axis=1))
-            add_block(self.prog, reduced, block.A[:, n], np.concatenate((cost.variables(), new)))
+            bound = evaluator_of(reduced, block.A[:, n])
+            self.prog.AddConstraint(Binding(bound, np.concatenate((cost.variables(), new))))
 
     def guess(self, result: MathematicalProgramResult) -> Any:
         """A guess for the program by values of another result.

@@ -70,19 +70,17 @@ def sample_many(A: Array, b: Array, points: Array, rng: np.random.Generator, ste
     Returns:
         Shape [n, N].
     """
-    points = points.copy()
-    room = np.maximum(b[:, np.newaxis] - A @ points, 0.0)
+    from merganser.framework.native import Given, bind  # loads the compiler
+    from merganser.geometry.optimization.hit_and_run_step import step_all
+
+    rows = np.array(points.T, dtype=float, order="C")
+    room = np.maximum(b - rows @ A.T, 0.0)
+    columns, work = np.ascontiguousarray(A.T), np.zeros(b.size)
+    given = Given(np.zeros((1, 1))), Given(np.zeros(1))
+    step = bind(step_all, columns, *given, work, rows, room)
     for _ in range(steps):
-        directions = rng.standard_normal(points.shape)
-        slopes = A @ directions
-        with np.errstate(divide="ignore", invalid="ignore"):
-            limits = room / slopes
-        high = np.where(slopes > 0.0, limits, np.inf).min(axis=0)
-        low = np.where(slopes < 0.0, limits, -np.inf).max(axis=0)
-        t = low + rng.random(points.shape[1]) * (high - low)
-        points += t * directions
-        room = np.maximum(room - t * slopes, 0.0)
-    return points
+        step(rng.standard_normal(rows.T.shape), rng.random(len(rows)))
+    return rows.T
 
 
 class RegionSampler:

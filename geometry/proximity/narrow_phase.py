@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from typing import TypeAlias
 
 from merganser.framework.native import inlined, kernel
+from merganser.framework.native.hinted_types import FloatTable, Integers, IntegerTable, Poses
 from merganser.geometry.proximity.closed_forms import solve_half_space, solve_primitives
-from merganser.geometry.proximity.layout import BOX, ELLIPSOID, HALF_SPACE, POINT, UNSOLVED, Hulls
+from merganser.geometry.proximity.layout import (
+    BOX,
+    ELLIPSOID,
+    HALF_SPACE,
+    POINT,
+    UNSOLVED,
+    Geometries,
+    Hulls,
+    SearchWork,
+)
 from merganser.geometry.proximity.search import search
 from merganser.geometry.proximity.vectors import Array, Vector3, dot
 
 Vector4: TypeAlias = tuple[float, float, float, float]
 
-__all__ = ["set_relative_pose", "signed_distances", "solve_pair"]
+__all__ = ["is_any_nearer", "set_relative_pose", "signed_distances", "solve_pair"]
 
 
 @inlined
@@ -122,3 +133,50 @@ def signed_distances(
         if not results_out[count].distance > (max_distance if is_exact else max_distance - tolerance):
             count += 1
     return count
+
+
+@kernel
+def is_any_nearer(
+    # Model:
+    geometries: Geometries,  # geometry_dtype, shape [num_geometries]
+    hulls: Hulls,
+    bodies: Integers,  # of the geometries, shape [num_geometries]
+    least: FloatTable,  # signed distances that count as near, by bodies; -infinity if none does [m]
+    # In:
+    X_WG: Poses,  # shape [num_geometries, 4, 4]
+    pairs: IntegerTable,  # rows of geometries, shape [>= num_pairs, 2]
+    num_pairs: int,
+    # Work:
+    work: SearchWork,  # work_dtype, shape [1]
+) -> bool:
+    """Whether the geometries of a pair are as near as they may be, or nearer; looks no further than the first such."""
+    w = work[0]
+    for k in range(num_pairs):
+        i, j = pairs[k, 0], pairs[k, 1]
+        limit = least[bodies[i], bodies[j]]
+        a, b = geometries[i], geometries[j]
+        if limit == -math.inf or _are_balls_apart(a, b, X_WG, i, j, limit):
+            continue
+        set_relative_pose(X_WG, i, j, w.X_AB)
+        status, is_rough = UNSOLVED, True
+        while status == UNSOLVED:
+            status = solve_pair(a, b, hulls, w, is_rough)
+            distance = -w.value - a.radius - b.radius
+            if distance > limit or not is_rough:
+                break  # a rough distance is too small at most
+            is_rough = False
+        if distance <= limit:
+            return True
+    return False
+
+
+@inlined
+def _are_balls_apart(a: Array, b: Array, X_WG: Array, i: int, j: int, limit: float) -> bool:
+    """Whether the balls around two geometries are farther apart than a limit; never of half spaces."""
+    square = 0.0
+    for r in range(3):
+        u = X_WG[i, r, 0] * a.center_0 + X_WG[i, r, 1] * a.center_1 + X_WG[i, r, 2] * a.center_2 + X_WG[i, r, 3]
+        v = X_WG[j, r, 0] * b.center_0 + X_WG[j, r, 1] * b.center_1 + X_WG[j, r, 2] * b.center_2 + X_WG[j, r, 3]
+        square += (v - u) * (v - u)
+    reach = (a.bound + a.radius + b.bound + b.radius + limit) * (1.0 + 1e-12)
+    return square > reach * reach and reach > 0.0

@@ -39,6 +39,7 @@ class BodyPairs:
         self.filtered: Array = np.zeros((n, n), np.int32)
         self.padding: Array = np.zeros((n, n))
         self._largest: float | None = None
+        self._least: tuple[Array, float] | None = None
         outside = np.logical_or.outer(self.is_robot, self.is_robot)
         self.filtered[~outside] = _NEVER
         np.fill_diagonal(self.filtered, _NEVER)
@@ -64,6 +65,7 @@ class BodyPairs:
     def set_nominal(self, filtered: Array) -> None:
         """Begins with these pairs filtered, a symmetric matrix of truth values."""
         self.filtered[(self.filtered != _NEVER) & filtered] = 1
+        self._least = None
         self.nominal = self.filtered.copy()
 
     def is_filtered(self, a: int, b: int) -> bool:
@@ -78,6 +80,7 @@ class BodyPairs:
         """
         self._require_pair(a, b, "SetCollisionFilteredBetween")
         self.filtered[a, b] = self.filtered[b, a] = int(is_filtered)
+        self._least = None
 
     def filter_all(self, a: int) -> None:
         """Filters all pairs of a body of the robot."""
@@ -88,6 +91,7 @@ class BodyPairs:
             )
         others = np.arange(len(self.is_robot)) != a
         self.filtered[a, others] = self.filtered[others, a] = 1
+        self._least = None
 
     def set_filter_matrix(self, matrix: ArrayLike) -> None:
         """Takes another filter matrix.
@@ -103,7 +107,7 @@ class BodyPairs:
                 f"{caller}: the matrix must be -1 on the diagonal and between bodies of the environment, and 0 or 1 "
                 "elsewhere."
             )
-        self.filtered[:] = given
+        self.filtered[:], self._least = given, None
 
     # ------------------------------------------------------------------ padding
 
@@ -115,7 +119,7 @@ class BodyPairs:
         """
         self._require_pair(a, b, "SetPaddingBetween")
         self.padding[a, b] = self.padding[b, a] = _finite(padding, "SetPaddingBetween()")
-        self._largest = None
+        self._largest = self._least = None
 
     def set_paddings(self, is_self: bool, padding: float, caller: str, body: int | None = None) -> None:
         """Sets the padding of all pairs of two bodies of the robot, or of one with the environment."""
@@ -128,7 +132,7 @@ class BodyPairs:
             of_body = np.zeros_like(chosen)
             of_body[body], of_body[:, body] = True, True
             chosen &= of_body
-        self.padding[chosen], self._largest = value, None
+        self.padding[chosen], self._largest, self._least = value, None, None
 
     def set_padding_matrix(self, matrix: ArrayLike) -> None:
         """Takes another padding matrix.
@@ -142,7 +146,7 @@ class BodyPairs:
             raise ValueError(f"{caller}: all paddings must be finite.")
         if given[self.filtered == _NEVER].any():
             raise ValueError(f"{caller}: the matrix must be 0 on the diagonal and between bodies of the environment.")
-        self.padding[:], self._largest = given, None
+        self.padding[:], self._largest, self._least = given, None, None
 
     def largest_padding(self) -> float:
         """The largest of all pairs that may be looked at [m]."""
@@ -150,6 +154,16 @@ class BodyPairs:
             counted = self.padding[self.filtered != _NEVER]
             self._largest = float(counted.max()) if counted.size else 0.0
         return self._largest
+
+    def least_distances(self) -> tuple[Array, float]:
+        """The signed distance of each pair that counts as collision, -infinity if none does; the greatest, at least 0.
+
+        The array is another one after each change of filters and paddings.
+        """
+        if self._least is None:
+            least = np.where(self.filtered == 0, self.padding, -np.inf)
+            self._least = least, max(float(least.max(initial=0.0)), 0.0)
+        return self._least
 
     def uniform_padding(self, is_self: bool) -> float | None:
         """The one padding of two bodies of the robot, or of one with the environment; None if there are several."""

@@ -25,7 +25,15 @@ from merganser.multibody.planning.distance_and_interpolation import (
     FunctionsProvider,
     LinearDistanceAndInterpolationProvider,
 )
-from merganser.multibody.planning.edge_checks import is_edge_free, measure_edge
+from merganser.multibody.planning.edge_checks import (
+    ContextProbe,
+    Probe,
+    for_all_edges,
+    is_edge_free,
+    many_probes,
+    measure_edge,
+    rows_of,
+)
 from merganser.multibody.planning.limits import positive_number
 from merganser.multibody.planning.robot_diagram import RobotDiagram
 from merganser.multibody.plant import MultibodyPlant
@@ -117,6 +125,10 @@ class CollisionChecker(abc.ABC):
     @abc.abstractmethod
     def _apply_filters(self) -> None:
         """Lets the filters take effect in all Contexts."""
+
+    def _probes(self, context: CollisionCheckerContext, count: int) -> list[Probe]:
+        """What tells of many configurations at once, for threads; at most as many as asked for, at least one."""
+        return [ContextProbe(self, context)]
 
     def _filtered_by_model(self) -> Array:
         """Which pairs of bodies the model filters, shape [num_bodies, num_bodies]."""
@@ -224,11 +236,14 @@ class CollisionChecker(abc.ABC):
         Raises:
             ValueError: q has another size, or is not finite.
         """
-        positions = vector(q, type(self).__name__, "q", self.plant().num_positions())
-        if not np.isfinite(positions).all():
-            raise ValueError(f"{type(self).__name__}: q must be finite, got {positions.tolist()}.")
-        context = _checked_context(model_context).plant_context()
-        self.plant().SetPositions(context, positions)
+        context, plant = _checked_context(model_context).plant_context(), self.plant()
+        try:
+            plant.SetPositions(context, q)
+        except (TypeError, ValueError):
+            positions = vector(q, type(self).__name__, "q", plant.num_positions())
+            if not np.isfinite(positions).all():
+                raise ValueError(f"{type(self).__name__}: q must be finite, got {positions.tolist()}.") from None
+            plant.SetPositions(context, positions)
         return context
 
     def Clone(self) -> CollisionChecker:
@@ -390,10 +405,14 @@ class CollisionChecker(abc.ABC):
 
         Args:
             configs: the configurations.
-            parallelize: for programs of pydrake; one thread does it here.
+            parallelize: how many threads to use.
+
+        Raises:
+            ValueError: one has another size, or is not finite.
         """
-        context = self.model_context()
-        return [int(self.CheckContextConfigCollisionFree(context, q)) for q in configs]
+        are_free = many_probes(self, self.model_context(), parallelize).are_free(rows_of(self, configs))
+        found: list[int] = are_free.astype(int).tolist()
+        return found
 
     def CalcRobotClearance(
         self, q: ArrayLike, influence_distance: float, context_number: int | None = None
@@ -513,17 +532,17 @@ class CollisionChecker(abc.ABC):
         self, model_context: CollisionCheckerContext, q1: ArrayLike, q2: ArrayLike
     ) -> bool:
         """The same with a Context of the caller."""
-        return is_edge_free(self, model_context, q1, q2)
+        return is_edge_free(self, many_probes(self, _checked_context(model_context)), q1, q2)
 
     def CheckEdgeCollisionFreeParallel(
         self, q1: ArrayLike, q2: ArrayLike, parallelize: Parallelism | bool = True
     ) -> bool:
-        """The same; one thread does it here."""
-        return self.CheckEdgeCollisionFree(q1, q2)
+        """The same, in several threads."""
+        return is_edge_free(self, many_probes(self, self.model_context(), parallelize), q1, q2)
 
     def CheckEdgesCollisionFree(self, edges: Iterable[Edge], parallelize: Parallelism | bool = True) -> list[int]:
         """Of each edge 1 if it is free, else 0."""
-        return [int(self.CheckEdgeCollisionFree(*edge)) for edge in edges]
+        return [int(found) for found in for_all_edges(is_edge_free, self, list(edges), parallelize)]
 
     def MeasureEdgeCollisionFree(
         self, q1: ArrayLike, q2: ArrayLike, context_number: int | None = None
@@ -535,19 +554,19 @@ class CollisionChecker(abc.ABC):
         self, model_context: CollisionCheckerContext, q1: ArrayLike, q2: ArrayLike
     ) -> EdgeMeasure:
         """The same with a Context of the caller."""
-        return measure_edge(self, model_context, q1, q2)
+        return measure_edge(self, many_probes(self, _checked_context(model_context)), q1, q2)
 
     def MeasureEdgeCollisionFreeParallel(
         self, q1: ArrayLike, q2: ArrayLike, parallelize: Parallelism | bool = True
     ) -> EdgeMeasure:
-        """The same; one thread does it here."""
-        return self.MeasureEdgeCollisionFree(q1, q2)
+        """The same, in several threads."""
+        return measure_edge(self, many_probes(self, self.model_context(), parallelize), q1, q2)
 
     def MeasureEdgesCollisionFree(
         self, edges: Iterable[Edge], parallelize: Parallelism | bool = True
     ) -> list[EdgeMeasure]:
         """How far each edge is free."""
-        return [self.MeasureEdgeCollisionFree(*edge) for edge in edges]
+        return for_all_edges(measure_edge, self, list(edges), parallelize)
 
 
 def _checked_instances(

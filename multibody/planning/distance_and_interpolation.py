@@ -58,6 +58,14 @@ class DistanceAndInterpolationProvider(abc.ABC):
             )
         return between
 
+    def _samples(self, from_: ArrayLike, to: ArrayLike, ratios: Array) -> Array:
+        """The configurations at several shares of the way, shape [N, nq], as `InterpolateBetweenConfigurations`."""
+        return np.array([self.InterpolateBetweenConfigurations(from_, to, ratio) for ratio in ratios.tolist()])
+
+    def _has_quick_samples(self) -> bool:
+        """Whether many samples take little longer than one."""
+        return False
+
     @abc.abstractmethod
     def DoComputeConfigurationDistance(self, from_: Array, to: Array) -> float:
         """The distance, of vectors that have been checked."""
@@ -91,6 +99,16 @@ class FunctionsProvider(DistanceAndInterpolationProvider):
     def with_interpolation(self, interpolation: Callable[[Array, Array, float], Array] | None) -> FunctionsProvider:
         """The same with another interpolation."""
         return FunctionsProvider(self._linear, self._distance, interpolation)
+
+    def _samples(self, from_: ArrayLike, to: ArrayLike, ratios: Array) -> Array:
+        """See the base class."""
+        if self._interpolation is None:
+            return self._linear._samples(from_, to, ratios)
+        return super()._samples(from_, to, ratios)
+
+    def _has_quick_samples(self) -> bool:
+        """See the base class."""
+        return self._interpolation is None and self._linear._has_quick_samples()
 
     def DoComputeConfigurationDistance(self, from_: Array, to: Array) -> float:
         if self._distance is None:
@@ -162,6 +180,20 @@ class LinearDistanceAndInterpolationProvider(DistanceAndInterpolationProvider):
     def quaternion_dof_start_indices(self) -> list[int]:
         """Where quaternions begin in q."""
         return list(self._quaternions)
+
+    def _samples(self, from_: ArrayLike, to: ArrayLike, ratios: Array) -> Array:
+        """See the base class."""
+        q1, q2 = _both(from_, to, "InterpolateBetweenConfigurations")
+        between: Array = q1 + ratios[:, np.newaxis] * (q2 - q1)
+        for q in self._quaternions:
+            cosine = _cosine(q1, q2, q)
+            for row, ratio in zip(between, ratios.tolist()):
+                row[q : q + 4] = _on_great_circle(q1[q : q + 4], q2[q : q + 4], cosine, ratio)
+        return between
+
+    def _has_quick_samples(self) -> bool:
+        """See the base class."""
+        return not self._quaternions
 
     def DoComputeConfigurationDistance(self, from_: Array, to: Array) -> float:
         difference = to - from_

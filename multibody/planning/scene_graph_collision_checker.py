@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any, NoReturn
 
 import numpy as np
@@ -20,6 +21,8 @@ from merganser.multibody.planning.body_shape_description import BodyShapeDescrip
 from merganser.multibody.planning.collision_checker import CollisionChecker
 from merganser.multibody.planning.collision_checker_params import CollisionCheckerContext, CollisionCheckerParams
 from merganser.multibody.planning.collision_results import RobotClearance, RobotCollisionType
+from merganser.multibody.planning.configuration_sweep import SweepProbe, Sweeps, SweptGeometry
+from merganser.multibody.planning.edge_checks import Probe
 from merganser.multibody.tree import BodyIndex, JacobianWrtVariable, RigidBody
 
 __all__ = ["SceneGraphCollisionChecker", "UnimplementedCollisionChecker"]
@@ -39,17 +42,26 @@ class SceneGraphCollisionChecker(CollisionChecker):
 
     def __init__(self, params: CollisionCheckerParams | None = None, **kwargs: Any) -> None:
         self._added: dict[str, list[GeometryId]] = {}
+        self._swept: weakref.WeakKeyDictionary[Any, SweptGeometry] = weakref.WeakKeyDictionary()
+        self._sweeps: weakref.WeakKeyDictionary[CollisionCheckerContext, Sweeps] = weakref.WeakKeyDictionary()
         super().__init__(CollisionCheckerParams(**kwargs) if params is None else params, is_parallel=True)
-        self._take_bodies()
 
     # ------------------------------------------------------------------ bodies and geometries
 
-    def _take_bodies(self) -> None:
-        """Notes to which body each geometry belongs, by its row among the geometries that may collide."""
-        inspector, plant = self._contexts[0].GetQueryObject().inspector(), self.plant()
-        rows = self._queries(self._contexts[0]).layout.geometry_ids
-        bodies = [plant.GetBodyFromFrameId(inspector.GetFrameId(id)) for id in rows]
-        self._body_of_row: Array = np.array([-1 if body is None else int(body.index()) for body in bodies], np.int64)
+    def _geometry(self, context: CollisionCheckerContext) -> SweptGeometry:
+        """The geometries that may collide in a Context, and where they are fixed."""
+        query = context.GetQueryObject()
+        layout = query.proximity_queries().layout
+        found = self._swept.get(layout)
+        if found is None:
+            inspector, plant = query.inspector(), self.plant()
+            ids = layout.geometry_ids
+            fixed_to = [plant.GetBodyFromFrameId(inspector.GetFrameId(id)) for id in ids]
+            bodies = np.array([-1 if body is None else int(body.index()) for body in fixed_to], np.int64)
+            X_BG = np.array([inspector.GetPoseInFrame(id).GetAsMatrix4() for id in ids]).reshape(-1, 4, 4)
+            mobods = plant._tree.mobod_of_body[bodies].astype(np.int64)
+            found = self._swept[layout] = SweptGeometry(bodies, mobods, X_BG)
+        return found
 
     @staticmethod
     def _queries(context: CollisionCheckerContext) -> Any:
@@ -98,7 +110,6 @@ class SceneGraphCollisionChecker(CollisionChecker):
             scene_graph.RegisterGeometry(context.scene_graph_context(), source_id, frame_id, instance.__copy__())
         self._added.setdefault(group_name, []).append(instance.id())
         self._apply_filters()
-        self._take_bodies()
         return True
 
     def _remove_shapes(self, group_name: str) -> None:
@@ -107,7 +118,6 @@ class SceneGraphCollisionChecker(CollisionChecker):
             for geometry_id in self._added[group_name]:
                 scene_graph.RemoveGeometry(context.scene_graph_context(), source_id, geometry_id)
         del self._added[group_name]
-        self._take_bodies()
 
     def _source_id(self) -> SourceId:
         source_id = self.plant().get_source_id()
@@ -116,6 +126,29 @@ class SceneGraphCollisionChecker(CollisionChecker):
 
     def _after_clone(self) -> None:
         self._added = {name: list(ids) for name, ids in self._added.items()}
+        self._sweeps = weakref.WeakKeyDictionary()
+
+    # ------------------------------------------------------------------ compiled checks
+
+    def _sweeps_of(self, context: CollisionCheckerContext) -> Sweeps | None:
+        """What checks configurations in compiled code; None if others than the plant say where geometries are."""
+        plant, query = self.plant(), context.GetQueryObject()
+        plant_context: Any = context.plant_context()  # that of a leaf system
+        w, registration = plant._views.workspace(plant_context), plant._geometry
+        slot = plant_context.slots[registration.pose_port.cache_entry().cache_index()]
+        if not w.is_float or not query.takes_poses_from(self._source_id(), slot):
+            return None
+        layout, found = query.proximity_queries().layout, self._sweeps.get(context)
+        if found is None or found.workspace is not w or found.proximity is not layout:
+            geometry = self._geometry(context)
+            if (geometry.bodies < 0).any():
+                return None
+            found = self._sweeps[context] = Sweeps(w, layout, geometry)
+        return found
+
+    def _probes(self, context: CollisionCheckerContext, count: int) -> list[Probe]:
+        sweeps = self._sweeps_of(context)
+        return super()._probes(context, count) if sweeps is None else [SweepProbe(sweeps, self._pairs)] * count
 
     # ------------------------------------------------------------------ queries
 
@@ -128,12 +161,20 @@ class SceneGraphCollisionChecker(CollisionChecker):
         found = engine.signed_distances(X_WG, engine.find_candidates(X_WG, max(most, 0.0)), most)
         if not len(found):  # as most of the time
             return found, found["row_a"], found["row_b"]
-        A, B = self._body_of_row[found["row_a"]], self._body_of_row[found["row_b"]]
+        bodies = self._geometry(context).bodies
+        A, B = bodies[found["row_a"]], bodies[found["row_b"]]
         counts = (A >= 0) & (B >= 0) & (self._pairs.filtered[A, B] == 0)
         counts &= found["distance"] - self._pairs.padding[A, B] <= distance
         return found[counts], A[counts], B[counts]
 
     def _is_free(self, context: CollisionCheckerContext) -> bool:
+        sweeps = self._sweeps_of(context)
+        if sweeps is not None:
+            sweep = sweeps.take()
+            is_free = sweep.is_free_here(*self._pairs.least_distances())
+            sweeps.give_back(sweep)
+            if is_free is not None:
+                return is_free
         return len(self._near(context, 0.0)[0]) == 0
 
     def _clearance(self, context: CollisionCheckerContext, influence_distance: float) -> RobotClearance:
@@ -178,8 +219,8 @@ class SceneGraphCollisionChecker(CollisionChecker):
         return kinds
 
     def _most_distances(self, context: CollisionCheckerContext) -> int:
-        rows = self._queries(context).engine.all_pairs()
-        A, B = self._body_of_row[rows[:, 0]], self._body_of_row[rows[:, 1]]
+        rows, bodies = self._queries(context).engine.all_pairs(), self._geometry(context).bodies
+        A, B = bodies[rows[:, 0]], bodies[rows[:, 1]]
         return int(((A >= 0) & (B >= 0) & (self._pairs.filtered[A, B] == 0)).sum())
 
 

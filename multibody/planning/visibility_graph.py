@@ -19,7 +19,7 @@ def VisibilityGraph(checker: CollisionChecker, points: ArrayLike, parallelize: P
     Args:
         checker: tells of edges, the same in both directions.
         points: configurations as columns, shape [nq, n].
-        parallelize: for programs of pydrake; one thread does it here.
+        parallelize: how many threads to use.
 
     Returns:
         A symmetric scipy.sparse.csc_matrix of truth values, shape [n, n]; a free point sees itself.
@@ -33,10 +33,11 @@ def VisibilityGraph(checker: CollisionChecker, points: ArrayLike, parallelize: P
     num_q = checker.plant().num_positions()
     if columns.shape[0] != num_q:
         raise ValueError(f"VisibilityGraph(): points has shape {columns.shape}, expected ({num_q}, n).")
-    is_free = checker.CheckConfigsCollisionFree(columns.T)
+    is_free = checker.CheckConfigsCollisionFree(columns.T, parallelize)
     sees = np.diag(np.array(is_free, dtype=bool))
     free = np.flatnonzero(is_free).tolist()
     for place, i in enumerate(free):
-        for j in free[place + 1 :]:
-            sees[i, j] = sees[j, i] = checker.CheckEdgeCollisionFree(columns[:, i], columns[:, j])
+        others = free[place + 1 :]
+        edges = [(columns[:, i], columns[:, j]) for j in others]
+        sees[i, others] = sees[others, i] = checker.CheckEdgesCollisionFree(edges, parallelize)
     return csc_matrix(sees)

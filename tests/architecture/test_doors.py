@@ -57,6 +57,8 @@ PROGRAMS = Door(
     "framework.optimization.interior_point.problem:NonlinearProblem.__post_init__",
     "sizes; bounds are numbers in order; places of derivatives are inside",
 )
+POLYHEDRA = Door("geometry.optimization.hpolyhedron:HPolyhedron.__init__", "A and b have as many rows, and are numbers")
+CONFIGURATIONS = Door("multibody.planning.edge_checks:rows_of", "as many positions as the plant has, contiguous")
 BODIES = Door("multibody.fem.body:FemBody.step", "sizes; meshes whose vertices are there, finite; materials in range")
 BLOCKS = Door("framework.primitives._arguments:checked_vector", "sizes, finite")
 
@@ -79,11 +81,13 @@ DOORS: dict[str, dict[str, tuple[Door, ...]] | tuple[Door, ...]] = {
     "framework.optimization.interior_point": (PROGRAMS,),
     "framework.primitives": (BLOCKS, VECTORS, PORTS, PLANS),
     "geometry.hydroelastic": (POSES, HYDROELASTIC),
+    "geometry.optimization.hit_and_run_step": (POLYHEDRA,),
     "geometry.pose_kernels": (FRAMES,),
     "geometry.proximity": (POSES, SHAPES),
     "multibody.cenic": (STEPS, VECTORS),
     "multibody.contact": (STATE, VECTORS, POSES, SHAPES, ACTUATION, PLANS),
     "multibody.fem": (BODIES,),
+    "multibody.planning.configuration_sweep": (CONFIGURATIONS, STATE, POSES, SHAPES),
     "multibody.manipulation": (VECTORS, PORTS, PLANS),
     "multibody.kernels.lanes": (STATE, VECTORS, FORCES, ACTUATION),
     "multibody.kernels.elements": (STATE, ELEMENTS),  # compiled for fluids and force elements of users

@@ -17,6 +17,7 @@ import framework_rows
 import hydroelastic_rows
 import kernel_rows
 import numpy as np
+import planning_rows
 import plant_rows
 import proximity_rows
 import rendering_rows
@@ -101,6 +102,7 @@ def main() -> None:
     modules = (
         plant_rows, kernel_rows, single_call_rows, simulation_rows, framework_rows, contact_rows, study_rows,
         proximity_rows,
+        planning_rows,
         hydroelastic_rows,
         rendering_rows,
         viewer_rows,

@@ -156,6 +156,8 @@ class BarrierMethod:
         within = errors.dual <= settings.dual_inf_tol and errors.violation <= settings.constr_viol_tol
         if errors.scaled <= settings.tol and within and errors.complementarity <= settings.compl_inf_tol:
             return Status.SOLVED
+        if self._is_all_done(errors):
+            return Status.SOLVED
         self._num_acceptable = self._num_acceptable + 1 if errors.scaled <= settings.acceptable_tol else 0
         if self._num_acceptable >= settings.acceptable_iter > 0:
             return Status.ACCEPTABLE
@@ -164,6 +166,16 @@ class BarrierMethod:
         if self._may_end is not None and self._may_end(self.z):
             return Status.STOPPED
         return asked
+
+    def _is_all_done(self, errors: Errors) -> bool:
+        """Whether nothing is to be minimized and the constraints hold: then multipliers of zero fulfil (1)."""
+        settings = self._settings
+        if self._form.has_cost or np.max(np.abs(self.c), initial=0.0) > settings.tol:
+            return False
+        if errors.violation > settings.constr_viol_tol:
+            return False
+        self.y, self.z_l, self.z_u = 0.0 * self.y, 0.0 * self.z_l, 0.0 * self.z_u
+        return True
 
     def errors(self, mu: float) -> Errors:
         """Residuals of (1), equation (5)."""

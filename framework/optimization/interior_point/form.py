@@ -29,6 +29,7 @@ class StandardForm:
         rows, columns: where the entries of the Jacobian of c stand.
         hessian_rows, hessian_columns: where those of the Hessian stand.
         has_hessian: whether there is an exact Hessian.
+        has_cost: whether anything is minimized.
         cost_scale, row_scale: by which f and c are multiplied.
     """
 
@@ -63,7 +64,7 @@ class StandardForm:
         slacks = self.num_x + np.arange(len(self.inequalities))
         self.rows = np.concatenate([problem.jacobian_rows[self._kept], self.inequalities])
         self.columns = np.concatenate([columns[self._kept], slacks])
-        self.has_hessian = problem.hessian is not None
+        self.has_hessian, self.has_cost = problem.hessian is not None, problem.f is not None
         rows, columns = place[problem.hessian_rows], place[problem.hessian_columns]
         self._kept_hessian = np.flatnonzero((rows >= 0) & (columns >= 0))
         self.hessian_rows, self.hessian_columns = rows[self._kept_hessian], columns[self._kept_hessian]

@@ -33,7 +33,7 @@ class RestorationForm:
         each = np.arange(m)
         self.rows = np.concatenate([form.rows, each, each])
         self.columns = np.concatenate([form.columns, n + each, n + m + each])
-        self.has_hessian = form.has_hessian
+        self.has_hessian, self.has_cost = form.has_hessian, True
         self.hessian_rows = np.concatenate([form.hessian_rows, np.arange(n)])
         self.hessian_columns = np.concatenate([form.hessian_columns, np.arange(n)])
         self.cost_scale, self.row_scale = 1.0, np.ones(m)

@@ -204,3 +204,21 @@ def test_polynomials_are_rings():
     for call, error in ((lambda: Polynomial("x"), TypeError), (lambda: p.Derivative(-1), ValueError)):
         with pytest.raises(error):
             call()
+
+
+def test_splines_of_many_samples_are_those_of_scipy():
+    rng = np.random.default_rng(7)
+    times = np.cumsum(rng.uniform(0.1, 1.0, 400))
+    samples = rng.uniform(-1.0, 1.0, (2, 400))
+    samples[:, -1] = samples[:, 0]
+    make = PiecewisePolynomial.CubicWithContinuousSecondDerivatives
+    ends = np.array([0.3, -0.2]), np.array([0.1, 0.4])
+    cases = (
+        ("not-a-knot", make(times, samples)),
+        ("periodic", make(times, samples, True)),
+        (((1, ends[0]), (1, ends[1])), make(times, samples, *ends)),
+    )
+    at = np.linspace(times[0], times[-1], 1000)
+    for condition, spline in cases:
+        expected = CubicSpline(times, samples, axis=1, bc_type=condition)(at)
+        np.testing.assert_allclose(spline.vector_values(at), expected, rtol=0.0, atol=1e-12)

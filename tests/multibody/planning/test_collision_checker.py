@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import math
 
 import numpy as np
 import pytest
 from planar_arm import LINK, RADIUS, make_arm, make_checker
 
+from merganser.framework import Parallelism
 from merganser.framework.math import RigidTransform
 from merganser.geometry import Sphere
 from merganser.multibody.planning import (
@@ -93,6 +95,97 @@ def test_collisions_are_told_by_body():
     up = RobotCollisionType.kEnvironmentCollision.MakeUpdated(in_self_collision=True)
     assert up is RobotCollisionType.kEnvironmentAndSelfCollision
     assert up.MakeUpdated(in_environment_collision=False) is RobotCollisionType.kSelfCollision
+
+
+def all_distances_are_above(checker, q):
+    """Whether no clearance is negative: what a configuration's freedom is by definition."""
+    distances = checker.CalcRobotClearance(q, 0.0).distances()
+    return int(not distances.size)
+
+
+def test_many_configurations_are_answered_as_their_distances_say():
+    checker = make_checker([BOX, (0.2, 0.6, 0.2)])
+    configurations = np.random.default_rng(3).uniform(-3.0, 3.0, (600, 2))
+    plant = checker.plant()
+    tip = plant.GetBodyByName("link2")
+
+    def agree():
+        expected = [all_distances_are_above(checker, q) for q in configurations]
+        assert checker.CheckConfigsCollisionFree(configurations, parallelize=Parallelism(3)) == expected
+        assert checker.CheckConfigsCollisionFree(list(configurations), parallelize=False) == expected
+        assert [int(checker.CheckConfigCollisionFree(q)) for q in configurations] == expected
+        return sum(expected)
+
+    free = [agree()]
+    checker.SetPaddingAllRobotEnvironmentPairs(0.1)
+    free.append(agree())
+    checker.SetCollisionFilteredBetween(tip, plant.GetBodyByName("box0"), True)
+    free.append(agree())
+    checker.AddCollisionShapeToBody("tool", tip, Sphere(0.2), RigidTransform([0.4, 0.0, 0.0]))
+    free.append(agree())
+    assert free[1] < free[0] and free[1] < free[2] and free[3] < free[2]
+
+
+def test_a_bad_configuration_among_many_is_named():
+    checker = make_checker([BOX])
+    many = np.zeros((300, 2)) + bent(0.5)
+    many[200, 1] = np.nan
+    for threads in (1, 2):
+        with pytest.raises(ValueError, match="q has NaN at index 1"):
+            checker.CheckConfigsCollisionFree(many, parallelize=Parallelism(threads))
+    with pytest.raises(ValueError, match="q"):
+        checker.CheckConfigsCollisionFree([[0.0, 0.0], [0.0]])
+    with pytest.raises(ValueError, match="q"):
+        checker.CheckConfigsCollisionFree(np.zeros((4, 3)))
+
+
+def test_more_pairs_may_overlap_than_there_was_room_for():
+    checker = make_checker([BOX])
+    plant, place = checker.plant(), RigidTransform()
+    for name in ("link2", "box0"):
+        for _ in range(25):
+            checker.AddCollisionShapeToBody("many", plant.GetBodyByName(name), Sphere(0.3), place)
+    assert checker.CheckConfigsCollisionFree(np.zeros((3, 2))) == [0, 0, 0]
+    checker.SetPaddingAllRobotEnvironmentPairs(-1.0)
+    assert checker.CheckConfigsCollisionFree(np.zeros((3, 2))) == [1, 1, 1]
+    assert checker.CheckConfigCollisionFree([0.0, 0.0])
+
+
+def test_poses_that_others_than_the_plant_tell_count():
+    checker = make_checker([BOX])
+    context, touching = checker.model_context(), bent(GAP + 0.01)
+    assert not checker.CheckConfigCollisionFree(touching)
+    port = checker.model().scene_graph().get_source_pose_port(checker.plant().get_source_id())
+    checker.UpdatePositions(bent(0.5))
+    port.FixValue(context.scene_graph_context(), copy.deepcopy(port.Eval(context.scene_graph_context())))
+    assert checker.CheckConfigCollisionFree(touching)
+    assert checker.CheckConfigsCollisionFree([touching, touching]) == [1, 1]
+
+
+def test_edges_are_the_same_in_threads_and_with_functions_of_users():
+    checker = make_checker([BOX, (0.2, 0.6, 0.2)], edge_step_size=0.002)
+    ends = np.random.default_rng(4).uniform(-2.0, 2.0, (20, 2, 2))
+    edges = [(a, b) for a, b in ends]
+    are_free = checker.CheckEdgesCollisionFree(edges, parallelize=False)
+    measures = [(m.distance(), m.alpha_or(-1.0)) for m in checker.MeasureEdgesCollisionFree(edges, False)]
+    assert 0 < sum(are_free) < 20
+    assert checker.CheckEdgesCollisionFree(edges, parallelize=Parallelism(2)) == are_free
+    assert [int(checker.CheckEdgeCollisionFreeParallel(*edge, Parallelism(2))) for edge in edges] == are_free
+    for again in (
+        checker.MeasureEdgesCollisionFree(edges, Parallelism(2)),
+        [checker.MeasureEdgeCollisionFreeParallel(*edge, Parallelism(2)) for edge in edges],
+    ):
+        assert [(m.distance(), m.alpha_or(-1.0)) for m in again] == measures
+    checker.SetConfigurationInterpolationFunction(lambda a, b, ratio: a + ratio * (b - a))
+    assert checker.CheckEdgesCollisionFree(edges, parallelize=Parallelism(2)) == are_free
+    for check in (checker.MeasureEdgeCollisionFree, checker.CheckEdgeCollisionFree):
+        with pytest.raises(ValueError, match="q"):
+            check(np.zeros(1), np.zeros(1))
+    checker.SetConfigurationDistanceFunction(lambda a, b: 1.0)
+    with pytest.raises(ValueError, match="q"):
+        checker.MeasureEdgeCollisionFree(np.zeros(1), np.zeros(1))
+    with pytest.raises(ValueError, match="2 and 3 positions"):
+        checker.CheckEdgesCollisionFree([(ends[0, 0], np.zeros(3)), edges[1]], parallelize=Parallelism(2))
 
 
 def test_filters_follow_the_model_and_can_be_changed():

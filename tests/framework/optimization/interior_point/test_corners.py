@@ -36,6 +36,21 @@ def test_infeasible_problems_end_where_they_are_least_infeasible(constraints, g_
         assert solve(problem, guess, Settings(max_iter=300)).status == Status.INFEASIBLE
 
 
+@EITHER
+def test_without_a_cost_the_first_feasible_point_is_a_solution_and_has_no_multipliers(is_exact):
+    """Complementarity has feasible points without an inside, where multipliers run off as mu goes to zero."""
+
+    def constraints(x):
+        return [x[0] * x[1], x[0] + x[1], x[0] + x[1]]
+
+    bounds = ([0.0, 0.0], [INF, INF]), ([-INF, 1.0, 1.0], [1e-4, 1.0, 1.0])
+    problem = dense_problem(*bounds[0], None, constraints, *bounds[1], is_exact)
+    for guess in ([0.7, 0.2], [0.2, 0.6], [3.0, 1.0], [0.0, 1.0]):
+        result = solve(problem, guess)
+        assert result.status == Status.SOLVED and result.violation < 1e-7 and result.iterations < 60
+        assert not result.g_multipliers.any() and result.dual_residual == 0.0 == result.complementarity
+
+
 def test_bounds_that_exclude_the_constraints_are_infeasible():
     problem = dense_problem([0.0, 0.0], [1.0, 1.0], lambda x: x[0], lambda x: [x[0] + x[1]], [5.0], [INF])
     assert solve(problem, [0.5, 0.5]).status == Status.INFEASIBLE
