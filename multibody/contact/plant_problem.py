@@ -44,10 +44,13 @@ from merganser.multibody.kernels.spatial import (
 )
 
 __all__ = [
+    "add_point",
     "are_resolved",
     "calc_contact_problem",
     "calc_tree_matrices",
     "find_limits",
+    "open_constraint",
+    "set_contact",
     "tangents_of",
 ]
 
@@ -106,7 +109,7 @@ def _add_to_diagonal(node: Array, fixed: Array, time_step: float, tree: Array, m
 
 
 @device
-def _add_point(
+def add_point(
     topology: Array, position: Array, trees: Array, tree: int, constraint: Array, mobod: int, p_WC: Vector3,
     sign: float, t_1: Vector3, t_2: Vector3, n: Vector3, jacobian: Array,
 ) -> None:  # fmt: skip
@@ -130,7 +133,7 @@ def _add_point(
 
 
 @device
-def _open(
+def open_constraint(
     constraint: Array, trees: Array, tree_A: int, tree_B: int, row_start: int, num_rows: int, place: int,
     jacobian: Array,
 ) -> int:  # fmt: skip
@@ -292,22 +295,29 @@ def _add_contact(
     topology, trees, jacobian = plant.topology, plant.trees, problem.jacobian
     record, A, B = problem.constraints[c], pair["mobod_A"], pair["mobod_B"]
     tree_A, tree_B = plant.of_mobod[A], plant.of_mobod[B]
-    place = _open(record, trees, tree_B, tree_A, row, 3, place, jacobian)
+    place = open_constraint(record, trees, tree_B, tree_A, row, 3, place, jacobian)
+    set_contact(pair, beta, record, problem.rows, row)
+    n, p_WC = vector(pair["nhat_BA_W"]), vector(pair["p_WC"])
+    t_1, t_2 = tangents_of(n)
+    add_point(topology, position, trees, tree_A, record, A, p_WC, 1.0, t_1, t_2, n, jacobian)
+    add_point(topology, position, trees, tree_B, record, B, p_WC, -1.0, t_1, t_2, n, jacobian)
+    return place
+
+
+@device
+def set_contact(pair: Array, beta: float, record: Array, rows: Array, row: int) -> None:
+    """What a contact pair says of its constraint but J."""
     record["kind"], record["beta"] = CONTACT, beta
     record["stiffness"], record["relaxation_time"] = pair["stiffness"], pair["relaxation_time"]
     record["damping"], record["friction"] = pair["dissipation"], pair["dynamic_friction"]
     record["elastic_force"] = pair["elastic_force"]
     record["lower"], record["upper"] = -math.inf, math.inf
     record["velocity_target"], record["feedforward"] = 0.0, 0.0
-    n, p_WC = vector(pair["nhat_BA_W"]), vector(pair["p_WC"])
-    t_1, t_2 = tangents_of(n)
-    _add_point(topology, position, trees, tree_A, record, A, p_WC, 1.0, t_1, t_2, n, jacobian)
-    _add_point(topology, position, trees, tree_B, record, B, p_WC, -1.0, t_1, t_2, n, jacobian)
+    t_1, t_2 = tangents_of(vector(pair["nhat_BA_W"]))
     slip = vector(pair["v_SbSa_W"])
-    problem.rows[row]["g"], problem.rows[row]["bias"] = 0.0, dot(t_1, slip)
-    problem.rows[row + 1]["g"], problem.rows[row + 1]["bias"] = 0.0, dot(t_2, slip)
-    problem.rows[row + 2]["g"], problem.rows[row + 2]["bias"] = pair["phi"], 0.0
-    return place
+    rows[row]["g"], rows[row]["bias"] = 0.0, dot(t_1, slip)
+    rows[row + 1]["g"], rows[row + 1]["bias"] = 0.0, dot(t_2, slip)
+    rows[row + 2]["g"], rows[row + 2]["bias"] = pair["phi"], 0.0
 
 
 @device
@@ -372,7 +382,7 @@ def _add_rows(
     else:
         tree_0, tree_1 = plant.of_mobod[given["mobod_A"]], plant.of_mobod[given["mobod_B"]]
     num_rows = given["num_rows"]
-    place = _open(record, trees, tree_0, tree_1, row, num_rows, place, jacobian)
+    place = open_constraint(record, trees, tree_0, tree_1, row, num_rows, place, jacobian)
     _set_holonomic(record, math.inf, h, h * given["lower"], h * given["upper"])
     if given["is_compliant"] != 0:
         record["stiffness"], record["relaxation_time"] = given["stiffness"], given["damping"] / given["stiffness"]

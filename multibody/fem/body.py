@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from merganser.multibody.fem.layout import (
 from merganser.multibody.fem.materials.table import MATERIALS, set_material_kind
 from merganser.multibody.fem.newton import free_motion
 from merganser.multibody.fem.pattern import make_pattern
+from merganser.multibody.fem.schur import factor_end, follow, schur_complement
 
 __all__ = ["FemBody"]
 
@@ -117,6 +119,38 @@ class FemBody:
         if status != 0:
             self._raise(int(status), time, time_step, room)
         return q_out, v_out
+
+    def schur_complement(self, time_step: float, q_next: Array, vertices: NDArray[np.int64], work: StepWork) -> Array:
+        """Returns the tangent matrix as some nodes feel it [kg/s], shape [3 n, 3 n], see schur.py.
+
+        Args:
+            time_step: h [s].
+            q_next: positions after free motion [m], shape [3 num_nodes].
+            vertices: the nodes, none of them held, shape [n].
+            work: as the step has left it.
+        """
+        is_linear = self.config.material_model() in (MaterialModel.kLinear, MaterialModel.kLinearCorotated)
+        if not (is_linear and self.report["iterations"] > 0) and not factor_end(time_step, self.arrays, q_next, work):
+            self._raise(SINGULAR_MATRIX, math.nan, time_step, work)
+        return schur_complement(self.arrays, work.panels, self._unknowns_of(vertices))
+
+    def follow(self, vertices: NDArray[np.int64], forces: Array, work: StepWork) -> Array:
+        """Returns how forces on nodes during a step change the velocities of all nodes [m/s], shape [3 num_nodes], see schur.py.
+
+        Args:
+            vertices: the nodes, none of them held, shape [n].
+            forces: on these [N], shape [3 n].
+            work: as schur_complement() has left it.
+        """
+        change, unknown = np.zeros(int(self.arrays.trees["num_v"].sum())), self.arrays.unknown
+        change[self._unknowns_of(vertices)] = forces
+        follow(self.arrays, work, change)
+        moves, all_nodes = np.flatnonzero(unknown >= 0), np.zeros((self.num_nodes, 3))
+        all_nodes[moves] = change[self._unknowns_of(moves)].reshape(-1, 3)
+        return all_nodes.ravel()
+
+    def _unknowns_of(self, vertices: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.asarray(self.arrays.unknown[vertices][:, np.newaxis] + np.arange(3)).ravel()
 
     def elastic_energy(self, q: ArrayLike) -> float:
         """The energy of deformation [J]; of linear corotated materials as seen from rotations at q."""

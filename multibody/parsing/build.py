@@ -225,7 +225,7 @@ class _DocumentBuilder:
         """Lets geometries ignore each other that are in the SceneGraph."""
         if not self._registers_geometry:
             return
-        declaration = geometry.CollisionFilterDeclaration()
+        declaration = geometry.CollisionFilterDeclaration(geometry.CollisionFilterScope.kOmitDeformable)
         first, second = self._geometry_set(exclusion.first), self._geometry_set(exclusion.second)
         if exclusion.first == exclusion.second:
             declaration.ExcludeWithin(first)
