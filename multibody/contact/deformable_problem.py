@@ -5,8 +5,8 @@ vertices that take part, its block of A is h S, with the Schur complement of the
 
     S = A_pp - A_pn A_nn^-1 A_np                                                                                  (1)
 
-(fem/schur.py), and v*_p are the velocities of free motion. Constraints of such bodies stand behind all others. The block of J of an end
-with vertices a and weights w_a, along directions t of the contact frame, is
+(fem/schur.py), and v*_p are the velocities of free motion. Constraints of such bodies stand behind all others. The
+block of J of an end with vertices a and weights w_a, along directions t of the contact frame, is
 
     J_ta = +-w_a t^T                                                                                              (2)
 

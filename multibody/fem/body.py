@@ -135,7 +135,9 @@ class FemBody:
         return schur_complement(self.arrays, work.panels, self._unknowns_of(vertices))
 
     def follow(self, vertices: NDArray[np.int64], forces: Array, work: StepWork) -> Array:
-        """Returns how forces on nodes during a step change the velocities of all nodes [m/s], shape [3 num_nodes], see schur.py.
+        """Returns how forces on nodes during a step change the velocities of all nodes [m/s], shape [3 num_nodes].
+
+        See schur.py.
 
         Args:
             vertices: the nodes, none of them held, shape [n].

@@ -6,8 +6,8 @@ free motion by A (v - v*) = E f, where E has the columns of the identity that be
     S = (E^T A^-1 E)^-1 = A_pp - A_pn A_nn^-1 A_np                                        (1)
     v = v* + A^-1 E S (v_p - v*_p)                                                        (2)
 
-A is the tangent matrix at the end of free motion, factored as U^T U (contact/factorization.py), and (1) is the inverse of
-W^T W with U^T W = E: rows of W are zero before the first node of E on the way of elimination, and are left out.
+A is the tangent matrix at the end of free motion, factored as U^T U (contact/factorization.py), and (1) is the inverse
+of W^T W with U^T W = E: rows of W are zero before the first node of E on the way of elimination, and are left out.
 
 Source: X. Han, J. Masterjohn, A. Castro (2023), section IV.
 """
@@ -100,5 +100,5 @@ def _solve_diagonal(n: int, start: int, width: int, panels: Array, W: Array) -> 
 
 @kernel
 def follow(body: BodyArrays, work: StepWork, change_io: Array) -> None:
-    """Equation (2): changes of all velocities, from the forces E S (v_p - v*_p) in their place; shape [num_unknowns]."""
+    """Equation (2): from forces E S (v_p - v*_p) to changes of all velocities in their place; shape [num_unknowns]."""
     solve(body.trees, body.pattern, body.trees.shape[0], work.panels, change_io)

@@ -178,9 +178,9 @@ class ContactGeometry:
                 )
 
     def set_deformable_material(self, record: Any, name: str, properties: ProximityProperties) -> None:
-        """Writes what a deformable geometry says about contact, a record of material_dtype, without dissipation if none.
+        """Writes what a deformable geometry says about contact, a record of material_dtype.
 
-        It has no stiffness as points have.
+        It has no stiffness as points have, and no dissipation if it names none.
         """
         self._set_material(record, name, properties, math.inf, 0.0)
 

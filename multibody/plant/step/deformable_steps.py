@@ -48,6 +48,7 @@ from merganser.multibody.contact.step_records import OUTCOME, SOLVED, Inputs, Mo
 from merganser.multibody.fem.body import FemBody
 from merganser.multibody.fem.layout import StepWork
 from merganser.multibody.plant.deformable_model import DeformableModel
+from merganser.multibody.plant.step.contact_arrays import DeformableSample
 from merganser.multibody.plant.step.deformable_geometry import DeformableGeometry, FoundContacts
 from merganser.multibody.plant.step.step_buffers import StepBuffers
 from merganser.multibody.plant.workspace import Workspace
@@ -385,4 +386,11 @@ class DeformableSteps:
             problem.trees, len(w.v), h, problem.first, contacts.pairs, contacts.ends, out.position, problem.v_next,
             problem.constraints, problem.jacobian, problem.impulses, buffers.F_Bo_W, tau, forces,
         )  # fmt: skip
-        buffers.sample = buffers.sample._replace(tau=tau)
+        sides = contacts.ends["body"][:, 0] < 0  # A of the pair is rigid, and B the deformable one that is A in samples
+        forces[sides, :3] *= -1.0
+        assert soft.geometry is not None
+        deformables = DeformableSample(
+            soft.geometry.geometry_ids, contacts.candidates[:, ::-1].copy(), contacts.corners.copy(),
+            contacts.faces.copy(), contacts.owners.copy(), contacts.pairs["source"].copy(), forces,
+        )  # fmt: skip
+        buffers.sample = buffers.sample._replace(tau=tau, deformables=deformables)
