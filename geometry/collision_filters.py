@@ -134,7 +134,7 @@ class CollisionFilters:
 
     def __init__(self) -> None:
         self._slots: dict[GeometryId, int] = {}
-        self._frames: NDArray[np.int64] = np.zeros(0, np.int64)  # value of the FrameId of each slot; negative of deformable ones
+        self._frames: NDArray[np.int64] = np.zeros(0, np.int64)  # FrameIds of the slots, deformable ones' own are < 0
         self._declared: Pairs = np.zeros((0, 0), np.bool_)  # by persistent declarations, shape [capacity, capacity]
         self._history: dict[FilterId, list[Statement]] = {}
         self._current = self._declared  # by all declarations

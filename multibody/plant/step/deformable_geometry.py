@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.geometry import GeometryId, HalfSpace
-from merganser.geometry.deformable.moving_surfaces import (
-    MovingSurfaces,
-    make_moving_surfaces,
-    move_surface,
+from merganser.geometry.deformable.moving_meshes import (
+    MovingMeshes,
+    make_moving_meshes,
+    move_mesh,
     pressure_field_of,
 )
 from merganser.geometry.hydroelastic.buffers import lacks_memory, make_buffers, with_memory
@@ -20,7 +20,7 @@ from merganser.geometry.hydroelastic.face_columns import FACE_NUMBERS
 from merganser.geometry.hydroelastic.polygons import MOST_CORNERS
 from merganser.geometry.hydroelastic.surfaces import contact_surfaces
 from merganser.multibody.contact.contact_pairs import contact_pair_dtype, material_dtype
-from merganser.multibody.contact.deformable_pairs import end_dtype, make_deformable_pairs
+from merganser.multibody.contact.deformable_pairs import end_dtype, make_deformable_pairs, row_dtype
 from merganser.multibody.tree.deformable_body import DeformableBody
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ class DeformableGeometry:
         warn_once: tells what is left out.
 
     Attributes:
-        geometry_ids: of all rows, the rigid ones first.
+        geometry_ids: of all rows: of rigid geometries, of surfaces, and where there are several deformable bodies of
+            their volumes.
         num_rigid: how many these are.
     """
 
@@ -93,15 +94,16 @@ class DeformableGeometry:
         """
         if buffers.layout is not self._layout:
             self._read(context, buffers)
-        surfaces, n = self._surfaces, self.num_rigid
+        moving, n = self._moving, self.num_rigid
         self._X_WG[:n] = X_WG
-        for part, positions in zip(surfaces.parts, q):
-            if len(positions):
-                move_surface(part, positions, surfaces.meshes)
-        takes_part = np.array([True] * n + [len(positions) > 0 for positions in q])
+        takes_part = np.ones(len(self.geometry_ids), np.bool_)
+        for k, part in enumerate(moving.parts):
+            takes_part[n + k] = is_there = len(q[k % len(q)]) > 0
+            if is_there:
+                move_mesh(part, q[k % len(q)], moving.extent, moving.meshes)
         candidates = self._candidates[takes_part[self._candidates].all(axis=1)]
         num_faces = self._find_faces(candidates)
-        given = self._materials, self._body_of_row, self._first_vertices, surfaces.opposite, surfaces.meshes
+        given = self._materials, self._rows, moving.opposite, moving.meshes
         of_faces = self._faces[:num_faces], self._owners[:num_faces]
         count = make_deformable_pairs(*given, self._X_WG, candidates, *of_faces, self._pairs, self._ends)
         return FoundContacts(self._pairs[:count], self._ends[:count], self._corners[:num_faces], *of_faces, candidates)
@@ -109,7 +111,7 @@ class DeformableGeometry:
     def _find_faces(self, candidates: Array) -> int:
         while True:
             outputs = self._corners, self._faces, self._owners
-            of_meshes = self._surfaces.bodies, self._surfaces.meshes
+            of_meshes = self._moving.bodies, self._moving.meshes
             count = contact_surfaces(*of_meshes, self._X_WG, candidates, len(candidates), self._clipping, *outputs)
             if lacks_memory(self._clipping):
                 self._clipping = with_memory(self._clipping)
@@ -127,26 +129,31 @@ class DeformableGeometry:
         named = zip(layout.shapes, layout.properties, layout.geometry_ids, layout.names)
         fields = [pressure_field_of(shape, of, f"Geometry '{name}' ({id!r})") for shape, of, id, name in named]
         meshes = [body.reference_mesh() for body in self._bodies]
-        self._surfaces: MovingSurfaces = make_moving_surfaces(fields, meshes)
-        self.geometry_ids, self.num_rigid = [*layout.geometry_ids, *of_bodies], len(fields)
+        has_volumes, n = len(meshes) > 1, len(fields)
+        self._moving: MovingMeshes = make_moving_meshes(fields, meshes, has_volumes)
+        num_copies = 2 if has_volumes else 1  # surfaces, and volumes
+        self.geometry_ids, self.num_rigid = [*layout.geometry_ids, *of_bodies * num_copies], n
         self._materials = np.zeros(len(self.geometry_ids), material_dtype)
-        self._materials[: len(fields)] = buffers.materials
-        for record, id in zip(self._materials[len(fields) :], of_bodies):
+        self._materials[:n] = buffers.materials
+        for record, id in zip(self._materials[n:], self.geometry_ids[n:]):
             properties = inspector.GetProximityProperties(id)
             self._contact_geometry.set_deformable_material(record, inspector.GetName(id), properties)
-        no_bodies = np.full(len(fields), -1)
-        self._body_of_row = np.concatenate([no_bodies, [int(body.index()) for body in self._bodies]]).astype(np.int64)
-        self._first_vertices = np.concatenate([no_bodies, self._surfaces.parts["first_vertex"]])
+        self._rows = np.full(len(self.geometry_ids), -1, row_dtype)
+        self._rows["body"][n:] = [int(body.index()) for body in self._bodies] * num_copies
+        self._rows["first_vertex"][n:] = self._moving.parts["first_vertex"]
         self._X_WG = np.tile(np.eye(4), (len(self.geometry_ids), 1, 1))
-        pairs = [
-            (r, len(fields) + d)
-            for d, soft in enumerate(of_bodies)
-            for r, rigid in enumerate(layout.geometry_ids)
-            if fields[r] is not None and not inspector.CollisionFiltered(rigid, soft)
-        ]
-        self._candidates = np.array(pairs, np.int64).reshape(-1, 2)
+        self._candidates = self._list_candidates(fields, inspector)
         self._clipping.counts[:] = 0
         self._layout = layout
+
+    def _list_candidates(self, fields: list[Any], inspector: Any) -> NDArray[np.int64]:
+        """Pairs of rows that may meet: of a pressure field and a surface, and of two volumes."""
+        n, num_bodies, ids = self.num_rigid, len(self._bodies), self.geometry_ids
+        pairs = [(r, n + d) for d in range(num_bodies) for r in range(n) if fields[r] is not None]
+        first = n + num_bodies
+        pairs += [(first + a, first + b) for a in range(num_bodies) for b in range(a + 1, num_bodies)]
+        kept = [(a, b) for a, b in pairs if not inspector.CollisionFiltered(ids[a], ids[b])]
+        return np.array(kept, np.int64).reshape(-1, 2)
 
     def _warn_of_half_spaces(self, layout: Any) -> None:
         names = [name for shape, name in zip(layout.shapes, layout.names) if isinstance(shape, HalfSpace)]

@@ -219,9 +219,9 @@ class DeformableSteps:
         """Leaves the contacts of deformable bodies in `soft`; returns a status."""
         model, state, geometry = buffers.model, buffers.state, buffers.model.contact.geometry
         soft.contacts = None
-        if soft.geometry is None or not len(geometry.mobods):
+        if soft.geometry is None:
             return 0
-        if geometry.is_moved_by_plant:
+        if len(geometry.mobods) and geometry.is_moved_by_plant:
             motion = state.q, state.v, out.position, buffers.work.velocity
             call_quiet_kernel(model.code.kinematics, (model.topology, model.parameters, *motion))
             poses = geometry.mobods, geometry.X_BG, out.position, geometry.X_WG
@@ -386,11 +386,12 @@ class DeformableSteps:
             problem.trees, len(w.v), h, problem.first, contacts.pairs, contacts.ends, out.position, problem.v_next,
             problem.constraints, problem.jacobian, problem.impulses, buffers.F_Bo_W, tau, forces,
         )  # fmt: skip
-        sides = contacts.ends["body"][:, 0] < 0  # A of the pair is rigid, and B the deformable one that is A in samples
-        forces[sides, :3] *= -1.0
         assert soft.geometry is not None
+        forces[contacts.ends["body"][:, 0] < 0, :3] *= -1.0  # A of the pair is rigid; A of the sample is deformable
+        rows, is_rigid = contacts.candidates.copy(), contacts.candidates[:, 0] < soft.geometry.num_rigid
+        rows[is_rigid] = rows[is_rigid, ::-1]
         deformables = DeformableSample(
-            soft.geometry.geometry_ids, contacts.candidates[:, ::-1].copy(), contacts.corners.copy(),
-            contacts.faces.copy(), contacts.owners.copy(), contacts.pairs["source"].copy(), forces,
+            soft.geometry.geometry_ids, rows, contacts.corners.copy(), contacts.faces.copy(), contacts.owners.copy(),
+            contacts.pairs["source"].copy(), forces,
         )  # fmt: skip
         buffers.sample = buffers.sample._replace(tau=tau, deformables=deformables)
