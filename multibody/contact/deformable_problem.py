@@ -11,20 +11,50 @@ block of J of an end with vertices a and weights w_a, along directions t of the 
     J_ta = +-w_a t^T                                                                                              (2)
 
 at the columns of a; vertices that are held have none. A rigid end has the block of plant_problem.py.
+
+Vertices P that are fixed to points Q of a rigid body that moves are held by a holonomic constraint for each such set,
+
+    g = p_P - p_Q = 0                                                                                             (3)
+
+whose rows are along the axes of W.
 """
 
 from __future__ import annotations
+
+import math
+
+import numpy as np
 
 from merganser.framework.native import device, kernel
 from merganser.multibody.contact.deformable_pairs import MOST_NODES
 from merganser.multibody.contact.layout import Array
 from merganser.multibody.contact.plant_forces import push
 from merganser.multibody.contact.plant_layout import APPROACH, POINT, SLIP, PlantTrees
-from merganser.multibody.contact.plant_problem import add_point, open_constraint, set_contact, tangents_of
+from merganser.multibody.contact.plant_problem import (
+    add_point,
+    open_constraint,
+    set_contact,
+    set_holonomic,
+    tangents_of,
+)
 from merganser.multibody.contact.products import add_row, block_of, num_ends, row_product, tree_of
 from merganser.multibody.kernels.spatial import Vector3, add, dot, scaled, set_vector, vector
 
-__all__ = ["add_deformable_contacts", "calc_deformable_forces"]
+__all__ = [
+    "add_deformable_contacts", "add_fixed_vertices", "calc_deformable_forces", "fixed_dtype", "push_by_fixed_vertices"
+]  # fmt: skip
+
+# A vertex P of a deformable body that is fixed to a point Q of a rigid body.
+fixed_dtype = np.dtype(
+    [
+        ("number", np.int64),  # of the set that it belongs to
+        ("body", np.int64),  # number of the deformable body
+        ("vertex", np.int64),
+        ("mobod", np.int64),  # of the rigid body
+        ("p_WP", np.float64, (3,)),  # where both are [m]
+        ("p_WQ", np.float64, (3,)),
+    ]
+)
 
 
 @kernel
@@ -83,7 +113,7 @@ def _add_end(
     n, p_WC = vector(pair["nhat_BA_W"]), vector(pair["p_WC"])
     t_1, t_2 = tangents_of(n)
     if end["body"] < 0:
-        add_point(plant.topology, position, trees, tree, record, mobod, p_WC, sign, t_1, t_2, n, jacobian)
+        add_point(plant.topology, position, trees, tree, record, 0, mobod, p_WC, sign, t_1, t_2, n, jacobian)
         return
     if tree < 0:
         return
@@ -99,6 +129,69 @@ def _add_end(
                 jacobian[start + column + k] += w * t_1[k]
                 jacobian[start + num_v + column + k] += w * t_2[k]
                 jacobian[start + 2 * num_v + column + k] += w * n[k]
+
+
+@kernel
+def add_fixed_vertices(
+    # Model:
+    plant: PlantTrees,
+    trees: Array,  # see add_deformable_contacts()
+    tree_of_body: Array,
+    columns: Array,
+    first_vertices: Array,
+    time_step: float,  # h [s]
+    # In:
+    fixed_in: Array,  # records of fixed_dtype, those of one set side by side, shape [num_fixed]
+    position_in: Array,
+    # In and out: as above
+    counts_io: Array,
+    constraints_io: Array,
+    rows_io: Array,
+    jacobian_io: Array,
+) -> None:
+    """Writes the constraints of equation (3) behind those that are there."""
+    c, row, place = counts_io[0], counts_io[1], counts_io[2]
+    i = 0
+    while i < fixed_in.shape[0]:
+        end = i
+        while end < fixed_in.shape[0] and fixed_in[end]["number"] == fixed_in[i]["number"]:
+            end += 1
+        body, mobod, record = fixed_in[i]["body"], fixed_in[i]["mobod"], constraints_io[c]
+        tree_A, tree_B = tree_of_body[body], plant.of_mobod[mobod]
+        place = open_constraint(record, trees, tree_A, tree_B, row, 3 * (end - i), place, jacobian_io)
+        set_holonomic(record, math.inf, time_step, -math.inf, math.inf)
+        for k in range(i, end):
+            at, p_WQ = 3 * (k - i), vector(fixed_in[k]["p_WQ"])
+            add_point(
+                plant.topology, position_in, trees, tree_B, record, at, mobod, p_WQ, -1.0, (1.0, 0.0, 0.0),
+                (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), jacobian_io,
+            )  # fmt: skip
+            column = columns[first_vertices[body] + fixed_in[k]["vertex"]]
+            for r in range(3):
+                if column >= 0 and tree_A >= 0:
+                    jacobian_io[record["jacobian_0"] + (at + r) * trees[tree_A]["num_v"] + column + r] += 1.0
+                rows_io[row + at + r]["g"] = fixed_in[k]["p_WP"][r] - p_WQ[r]
+                rows_io[row + at + r]["bias"] = 0.0
+        i, c, row = end, c + 1, row + 3 * (end - i)
+    counts_io[0], counts_io[1], counts_io[2] = c, row, place
+
+
+@kernel
+def push_by_fixed_vertices(
+    # Model:
+    time_step: float,  # h [s]
+    # In:
+    fixed_in: Array,
+    impulses_in: Array,  # of the rows of equation (3), shape [3 num_fixed]
+    position_in: Array,
+    # Out:
+    F_Bo_W_io: Array,  # forces on rigid bodies are added, shape [num_mobods, 6]
+) -> None:
+    """Adds what fixed vertices exert on rigid bodies."""
+    for k in range(fixed_in.shape[0]):
+        f = impulses_in[3 * k], impulses_in[3 * k + 1], impulses_in[3 * k + 2]
+        p_WQ, no_moment = vector(fixed_in[k]["p_WQ"]), (0.0, 0.0, 0.0)
+        push(position_in, F_Bo_W_io, fixed_in[k]["mobod"], p_WQ, no_moment, scaled(-1.0 / time_step, f))
 
 
 @kernel

@@ -133,7 +133,7 @@ class DeformableModel(PhysicalModel):
         shape_G: Shape,
         X_BG: RigidTransform,
     ) -> MultibodyConstraintId:
-        """Fixes the vertices of a body that lie in a shape to a rigid body that does not move; see DeformableBody."""
+        """Fixes the vertices of a body that lie in a shape to a rigid body; see DeformableBody."""
         return self.GetBody(body_A_id).AddFixedConstraint(body_B, X_BA, shape_G, X_BG)
 
     def AddExternalForce(self, external_force: ForceDensityFieldBase) -> None:
@@ -352,7 +352,6 @@ class DeformableModel(PhysicalModel):
             if isinstance(field, ForceDensityField):
                 field.DeclareSystemResources(system)
         for body in self._bodies:
-            self._check_fixed(body)
             gravity = GravityForceField(self._tree.gravity_vector(), body.config().mass_density())
             gravity.DeclareSystemResources(system)
             state = system.DeclareDiscreteState(body._default_state())
@@ -361,14 +360,6 @@ class DeformableModel(PhysicalModel):
         self._model.num_deformables = len(self._bodies)
         if self._bodies:
             self._model.default_setters.append(self.set_default_state)
-
-    def _check_fixed(self, body: DeformableBody) -> None:
-        for fixed in body._fixed:
-            if not self._tree.IsAnchored(fixed.body):
-                raise RuntimeError(
-                    f"Deformable body '{body.name()}' is fixed to body '{fixed.body.name()}', which can move. Only the "
-                    "world and bodies that are welded to it can hold deformable ones so far."
-                )
 
     def set_default_state(self, context: Context) -> None:
         """Puts all bodies where they are by default, at rest."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from merganser.multibody.fem.body import FemBody
     from merganser.multibody.fem.layout import StepWork
 
-__all__ = ["DeformableBody", "DeformableBodyId"]
+__all__ = ["DeformableBody", "DeformableBodyId", "FixedVertices"]
 
 Array = NDArray[Any]
 
@@ -37,7 +37,7 @@ class DeformableBodyId(_Identifier):
     __slots__ = ()
 
 
-class _FixedVertices(NamedTuple):
+class FixedVertices(NamedTuple):
     """Vertices that are fixed to a rigid body B.
 
     Attributes:
@@ -87,7 +87,7 @@ class DeformableBody(NamedElement):
         self._mesh_W = VolumeMesh(mesh.tetrahedron_array(), vertices)
         self._default_pose = X_WD
         self._is_held = np.zeros(len(vertices), np.bool_)
-        self._fixed: tuple[_FixedVertices, ...] = ()
+        self._fixed: tuple[FixedVertices, ...] = ()
         self._forces: tuple[ForceDensityFieldBase, ...] = ()
         self._state_index = self._parameter_index = -1
         self._fem: FemBody | None = None
@@ -183,12 +183,14 @@ class DeformableBody(NamedElement):
     def AddFixedConstraint(
         self, body_B: RigidBody, X_BA: RigidTransform, shape_G: Shape, X_BG: RigidTransform
     ) -> MultibodyConstraintId:
-        """Fixes all vertices that lie in a shape to a rigid body B, which must not move.
+        """Fixes all vertices that lie in a shape to a rigid body B.
 
-        (In pydrake B may move. Here that waits for deformable bodies to take part in contact problems.)
+        If B is the world or welded to it, the vertices are where they are fixed from the first step on; else a stiff
+        constraint of the contact problem holds them to B, and B to them. (pydrake refuses bodies that are welded to the
+        world.)
 
         Args:
-            body_B: the world, or a body that is welded to it.
+            body_B: the body.
             X_BA: where the mesh at rest, in its frame A, is put in B.
             shape_G: the shape.
             X_BG: its pose in B.
@@ -197,7 +199,7 @@ class DeformableBody(NamedElement):
             An identifier of the constraint.
 
         Raises:
-            RuntimeError: B belongs to another plant, or can move; no vertex lies in the shape; after Finalize().
+            RuntimeError: B belongs to another plant; no vertex lies in the shape; after Finalize().
         """
         tree = self._get_tree("AddFixedConstraint")
         tree._check_not_finalized("AddFixedConstraint")
@@ -210,7 +212,7 @@ class DeformableBody(NamedElement):
                 "given poses. Look at X_BA, X_BG and the size of the shape."
             )
         vertices = np.flatnonzero(inside)
-        self._fixed = (*self._fixed, _FixedVertices(body_B, vertices, p_BP[vertices]))
+        self._fixed = (*self._fixed, FixedVertices(body_B, vertices, p_BP[vertices]))
         self._fem = None
         return MultibodyConstraintId.get_new_id()
 
@@ -337,6 +339,7 @@ class DeformableBody(NamedElement):
     def _complete(self, state_index: int, parameter_index: int, forces: Sequence[ForceDensityFieldBase]) -> None:
         """Called by Finalize()."""
         self._state_index, self._parameter_index, self._forces = state_index, parameter_index, tuple(forces)
+        self._fem = None  # what is anchored is known now
 
     def fem_body(self) -> FemBody:
         """The body as arrays."""
@@ -344,7 +347,7 @@ class DeformableBody(NamedElement):
             from merganser.multibody.fem.body import FemBody
 
             held = self._is_held.copy()
-            for fixed in self._fixed:
+            for fixed in self._held_by_anchored():
                 held[fixed.vertices] = True
             self._fem = FemBody(self._mesh_W, self._config, held, self._name)
         return self._fem
@@ -352,6 +355,14 @@ class DeformableBody(NamedElement):
     def reference_mesh(self) -> VolumeMesh:
         """Returns its mesh at rest, as it was registered, in W."""
         return self._mesh_W
+
+    def vertices_fixed_to_moving(self) -> list[FixedVertices]:
+        """Returns the vertices that are fixed to rigid bodies which can move, after Finalize()."""
+        return [fixed for fixed in self._fixed if not self._get_tree("a constraint").IsAnchored(fixed.body)]
+
+    def _held_by_anchored(self) -> list[FixedVertices]:
+        tree = self._get_tree("a constraint")
+        return [fixed for fixed in self._fixed if tree.is_finalized() and tree.IsAnchored(fixed.body)]
 
     def _default_state(self) -> Array:
         """Positions, velocities and accelerations of new Contexts, shape [9 num_vertices]."""
@@ -375,7 +386,7 @@ class DeformableBody(NamedElement):
         state, fem = self._state(context), self.fem_body()
         q, v, start = state[0].copy(), state[1].copy(), state[0].ravel()
         q[self._is_held] = self._mesh_W.vertex_array()[self._is_held]
-        for fixed in self._fixed:
+        for fixed in self._held_by_anchored():
             q[fixed.vertices] = _moved(X_WB(fixed.body), fixed.p_BP)
         v[fem.is_held] = 0.0
         force = self._force(context, fem, q + time_step * v)

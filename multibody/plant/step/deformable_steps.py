@@ -22,7 +22,15 @@ from numpy.typing import NDArray
 from merganser.framework.math import RigidTransform
 from merganser.framework.native.tape import call_asking_kernel, call_kernel, call_quiet_kernel
 from merganser.multibody.contact import integer_workspace_size, make_trees, workspace_size
-from merganser.multibody.contact.deformable_problem import add_deformable_contacts, calc_deformable_forces
+from merganser.multibody.contact.contact_pairs import contact_pair_dtype
+from merganser.multibody.contact.deformable_pairs import end_dtype
+from merganser.multibody.contact.deformable_problem import (
+    add_deformable_contacts,
+    add_fixed_vertices,
+    calc_deformable_forces,
+    fixed_dtype,
+    push_by_fixed_vertices,
+)
 from merganser.multibody.contact.layout import (
     NO_CAPACITY,
     Solution,
@@ -63,6 +71,7 @@ __all__ = ["DeformableSteps"]
 
 Array = NDArray[Any]
 _NOTHING = np.zeros(0)
+_NO_PAIRS, _NO_ENDS = np.zeros(0, contact_pair_dtype), np.zeros((0, 2), end_dtype)
 
 
 class _Motion(NamedTuple):
@@ -87,7 +96,11 @@ class DeformableBuffers:
         motions: free motions of the last step; None for bodies that are switched off.
         v_next: velocities after the step, of each body.
         contacts: what touched in the last step; None if nothing did.
-        forces: of these, see plant_layout.py.
+        fixed: vertices that are held to rigid bodies, where they were before the step, records of fixed_dtype.
+        problem: of the last step; None if there was none of deformable bodies.
+        room: for the solver.
+        blocks, factor: capacities that it has needed.
+        geometry: where bodies touch; None if none of them has contacts.
     """
 
     def __init__(self, bodies: list[FemBody]) -> None:
@@ -95,6 +108,7 @@ class DeformableBuffers:
         self.motions: list[_Motion | None] = [None] * len(bodies)
         self.v_next: list[Array] = [_NOTHING] * len(bodies)
         self.contacts: FoundContacts | None = None
+        self.fixed = np.zeros(0, fixed_dtype)
         self.problem: _CoupledProblem | None = None
         self.room = SolverWork(0, np.zeros(0), np.zeros(0, np.int64))
         self.blocks = self.factor = 0
@@ -142,6 +156,7 @@ class DeformableSteps:
 
     Attributes:
         may_touch: whether any deformable body has contacts.
+        may_constrain: whether there may be constraints on deformable bodies.
     """
 
     def __init__(self, deformables: DeformableModel, dynamics: PlantDynamics) -> None:
@@ -149,6 +164,13 @@ class DeformableSteps:
         self._bodies: list[DeformableBody] = deformables.bodies()
         self._touching = deformables.bodies_with_contact()
         self.may_touch = bool(self._touching)
+        self.may_constrain = self.may_touch or any(body.vertices_fixed_to_moving() for body in self._bodies)
+        tree = dynamics.model.tree
+        self._fixed = [
+            (i, int(tree.mobod_of_body[fixed.body.index()]), fixed)
+            for i, body in enumerate(self._bodies)
+            for fixed in body.vertices_fixed_to_moving()
+        ]
         sizes = [body.num_dofs() // 3 for body in self._bodies]
         self._first_vertices = np.cumsum([0, *sizes])[:-1].astype(np.int64)
         self._num_vertices = sum(sizes)
@@ -172,12 +194,28 @@ class DeformableSteps:
             return self._dynamics.kinematics.eval_body_pose_in_world(context, body)
 
         soft.contacts = soft.problem = None
+        soft.fixed = self._place_fixed(context)
         for i, body in enumerate(self._bodies):
             soft.motions[i] = None
             if body.is_enabled(context):
                 soft.motions[i] = motion = _Motion(*body.move_freely(context, h, X_WB, soft.works[i]))
                 soft.v_next[i] = motion.v_free
         return soft
+
+    def _place_fixed(self, context: Context) -> Array:
+        """The vertices that are held to rigid bodies which can move, and where; of bodies that are switched on."""
+        if not self._fixed:
+            return np.zeros(0, fixed_dtype)
+        parts = []
+        for number, (i, mobod, fixed) in enumerate(self._fixed):
+            if self._bodies[i].is_enabled(context):
+                part = np.zeros(len(fixed.vertices), fixed_dtype)
+                part["number"], part["body"], part["vertex"], part["mobod"] = number, i, fixed.vertices, mobod
+                X_WB = self._dynamics.kinematics.eval_body_pose_in_world(context, fixed.body)
+                part["p_WP"] = self._bodies[i].GetPositions(context).T[fixed.vertices]
+                part["p_WQ"] = fixed.p_BP @ X_WB.rotation().matrix().T + X_WB.translation()
+                parts.append(part)
+        return np.concatenate([np.zeros(0, fixed_dtype), *parts])
 
     def write(self, context: Context, w: Workspace, next_state: Any) -> None:
         """Writes the states of all bodies after the step that has been computed last.
@@ -207,7 +245,7 @@ class DeformableSteps:
             status = self._find_contacts(context, buffers, out, soft)
             if status != 0:
                 return status
-            if soft.contacts is None:
+            if soft.contacts is None and not len(soft.fixed):
                 return int(take_step(buffers.model, buffers.state, h, inputs, buffers.work, out))
             return self._take_coupled_step(buffers, inputs, out, soft, h)
 
@@ -265,16 +303,17 @@ class DeformableSteps:
     # ------------------------------------------------------------------ the contact problem
 
     def _find_participants(self, soft: DeformableBuffers) -> _Participants:
-        """Which vertices contacts act on, and where their velocities stand."""
-        assert soft.contacts is not None
-        ends = soft.contacts.ends.reshape(-1)
+        """Which vertices contacts and constraints act on, and where their velocities stand."""
+        ends = np.zeros(0, end_dtype) if soft.contacts is None else soft.contacts.ends.reshape(-1)
         columns = np.full(self._num_vertices, -1, np.int64)
         tree_of_body = np.full(len(self._bodies), -1, np.int64)
         bodies, vertices = [], []
         num_trees = len(self._dynamics.model.contact.trees)
-        for i in np.unique(ends["body"][ends["body"] >= 0]).tolist():
+        fixed = soft.fixed
+        for i in np.unique(np.concatenate([ends["body"][ends["body"] >= 0], fixed["body"]])).tolist():
             fem = self._bodies[i].fem_body()
-            nodes = np.unique(ends["nodes"][ends["body"] == i])
+            of_contacts = ends["nodes"][ends["body"] == i].ravel()
+            nodes = np.unique(np.concatenate([of_contacts, fixed["vertex"][fixed["body"] == i]]))
             nodes = nodes[(nodes >= 0) & (fem.arrays.unknown[nodes] >= 0)]
             if not len(nodes):  # all are held
                 continue
@@ -288,7 +327,6 @@ class DeformableSteps:
         self, buffers: StepBuffers, out: StepResults, soft: DeformableBuffers, taking_part: _Participants, h: float
     ) -> _CoupledProblem:
         """The contact problem of the rigid bodies, with deformable ones."""
-        assert soft.contacts is not None
         model, arrays = buffers.model, self._dynamics.model.contact
         contact, num_v, counts = model.contact, len(buffers.state.v), out.problem.counts.copy()
         blocks, v, v_star = [contact.matrix], [buffers.state.v], [out.x_next[len(buffers.state.q) :]]
@@ -302,20 +340,22 @@ class DeformableSteps:
         trees = np.concatenate([arrays.trees, make_trees(sizes)])
         more = trees[len(arrays.trees) :]
         more["v_start"], more["matrix_start"] = more["v_start"] + num_v, more["matrix_start"] + len(contact.matrix)
-        pairs, ends = self._moving_pairs(soft.contacts, taking_part)
+        pairs, ends, fixed = _NO_PAIRS, _NO_ENDS, soft.fixed
+        if soft.contacts is not None:
+            pairs, ends = self._moving_pairs(soft.contacts, taking_part)
+            soft.contacts = soft.contacts._replace(pairs=pairs, ends=ends)
         first, num_rows, used = counts[:3].tolist()
-        constraints = np.zeros(first + len(pairs), constraint_dtype)
-        rows = np.zeros(num_rows + 3 * len(pairs), row_dtype)
+        constraints = np.zeros(first + len(pairs) + len(np.unique(fixed["number"])), constraint_dtype)
+        rows = np.zeros(num_rows + 3 * (len(pairs) + len(fixed)), row_dtype)
         widest = int(trees["num_v"].max())
-        jacobian = np.zeros(used + 6 * widest * len(pairs))
+        jacobian = np.zeros(used + 6 * widest * (len(pairs) + len(fixed)))
         constraints[:first], rows[:num_rows] = out.problem.constraints[:first], out.problem.rows[:num_rows]
         jacobian[:used] = out.problem.jacobian[:used]
-        add_deformable_contacts(
-            contact.trees, trees, taking_part.tree_of_body, taking_part.columns, self._first_vertices,
-            contact.near_rigid_threshold, pairs, ends, out.position, counts, constraints, rows, jacobian,
-        )  # fmt: skip
+        of_trees = contact.trees, trees, taking_part.tree_of_body, taking_part.columns, self._first_vertices
+        written = out.position, counts, constraints, rows, jacobian
+        add_deformable_contacts(*of_trees, contact.near_rigid_threshold, pairs, ends, *written)
+        add_fixed_vertices(*of_trees, h, fixed, *written)
         of_bodies = np.zeros(sum(sizes), np.int64)
-        soft.contacts = soft.contacts._replace(pairs=pairs, ends=ends)
         return _CoupledProblem(
             trees, np.concatenate(blocks), np.concatenate([contact.is_locked, of_bodies]), np.concatenate(v),
             np.concatenate(v_star), constraints, rows, jacobian[: counts[2]], np.zeros(num_v + sum(sizes)),
@@ -378,7 +418,12 @@ class DeformableSteps:
         """Adds the contacts of deformable bodies to the sample of a step, and their forces to those on rigid bodies."""
         soft: DeformableBuffers = w.deformables
         contacts, problem = soft.contacts, soft.problem
-        if contacts is None or problem is None or buffers.sample is None:
+        if problem is None or buffers.sample is None:
+            return
+        if len(soft.fixed):
+            impulses = problem.impulses[len(problem.rows) - 3 * len(soft.fixed) :]
+            push_by_fixed_vertices(h, soft.fixed, impulses, out.position, buffers.F_Bo_W)
+        if contacts is None:
             return
         forces = np.zeros((len(contacts.pairs), NUM_FORCE_VALUES))
         tau = buffers.sample.tau.copy()

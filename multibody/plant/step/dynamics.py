@@ -138,6 +138,8 @@ class PlantDynamics:
         has_limits = bool(len(self.model.contact.limits))
         self.may_touch = self.contact_geometry.may_touch or len(self.model.contact.sources) > 0
         self.can_constrain = self.may_touch or has_limits or has_friction or has_rows
+        if self.deformables is not None:
+            self.can_constrain = self.can_constrain or self.deformables.may_constrain
         names = joints_with_limits_left_out(self._tree)
         if names and scalar_of(self.model.system) is float:
             self.warn_once(
