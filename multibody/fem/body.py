@@ -132,7 +132,11 @@ class FemBody:
         is_linear = self.config.material_model() in (MaterialModel.kLinear, MaterialModel.kLinearCorotated)
         if not (is_linear and self.report["iterations"] > 0) and not factor_end(time_step, self.arrays, q_next, work):
             self._raise(SINGULAR_MATRIX, math.nan, time_step, work)
-        return schur_complement(self.arrays, work.panels, self._unknowns_of(vertices))
+        unknowns, num_unknowns = self._unknowns_of(vertices), int(self.arrays.trees["num_v"].sum())
+        S = np.empty((len(unknowns), len(unknowns)))
+        if not schur_complement(self.arrays, work.panels, unknowns, np.empty((num_unknowns, len(unknowns))), S):
+            self._raise(SINGULAR_MATRIX, math.nan, time_step, work)
+        return S
 
     def follow(self, vertices: NDArray[np.int64], forces: Array, work: StepWork) -> Array:
         """Returns how forces on nodes during a step change the velocities of all nodes [m/s], shape [3 num_nodes].

@@ -14,8 +14,6 @@ Source: X. Han, J. Masterjohn, A. Castro (2023), section IV.
 
 from __future__ import annotations
 
-import numpy as np
-
 from merganser.framework.native import device, kernel
 from merganser.multibody.contact.factorization import solve
 from merganser.multibody.fem.layout import Array, BodyArrays, StepWork
@@ -37,50 +35,89 @@ def factor_end(time_step: float, body: BodyArrays, q_next: Array, work: StepWork
     return factor_tangent(body, time_step, 0, 0, q_next, work) >= 0
 
 
-def schur_complement(body: BodyArrays, panels: Array, unknowns: Array) -> Array:
-    """Returns S of equation (1), shape [n, n].
+@kernel
+def schur_complement(body: BodyArrays, panels_in: Array, unknowns: Array, W_work: Array, S_out: Array) -> bool:
+    """Computes S of equation (1); returns whether it is one.
 
     Args:
         body: at rest.
-        panels: with the factor of A.
+        panels_in: with the factor of A.
         unknowns: those of p, shape [n].
+        W_work: room, shape [num_unknowns, n].
+        S_out: shape [n, n].
     """
-    W = np.zeros((int(body.trees["num_v"].sum()), len(unknowns)))
-    W[unknowns, np.arange(len(unknowns))] = 1.0
-    _solve_transposed(body, panels, np.zeros(len(body.trees), np.int64), W)
-    inverse = np.linalg.inv(np.linalg.cholesky(W.T @ W))  # of the factor: S = L^-T L^-1
-    return np.asarray(inverse.T @ inverse)
+    for i in range(W_work.shape[0]):
+        for k in range(W_work.shape[1]):
+            W_work[i, k] = 0.0
+    for k in range(unknowns.shape[0]):
+        W_work[unknowns[k], k] = 1.0
+    _solve_transposed(body, panels_in, W_work)
+    for a in range(S_out.shape[0]):
+        for b in range(S_out.shape[1]):
+            S_out[a, b] = 0.0
+    for i in range(W_work.shape[0]):
+        row = W_work[i]
+        for a in range(row.shape[0]):
+            scale, out = row[a], S_out[a]
+            if scale != 0.0:
+                for b in range(row.shape[0]):
+                    out[b] += scale * row[b]
+    return _invert(S_out)
 
 
-@kernel
-def _solve_transposed(body: BodyArrays, panels_in: Array, is_used_work: Array, W_io: Array) -> None:
-    """W = U^-T W, by rows that have numbers."""
+@device
+def _invert(S: Array) -> bool:
+    """Replaces a symmetric positive definite matrix by its inverse, row by row (Gauss and Jordan)."""
+    n = S.shape[0]
+    for k in range(n):
+        if not S[k, k] > 0.0:
+            return False
+        inverse, pivot = 1.0 / S[k, k], S[k]
+        pivot[k] = 1.0
+        for j in range(n):
+            pivot[j] *= inverse
+        for i in range(n):
+            scale, row = S[i, k], S[i]
+            if i != k and scale != 0.0:
+                row[k] = 0.0
+                for j in range(n):
+                    row[j] -= scale * pivot[j]
+    for i in range(n):
+        for j in range(i):
+            S[i, j] = S[j, i] = 0.5 * (S[i, j] + S[j, i])
+    return True
+
+
+@device
+def _solve_transposed(body: BodyArrays, panels: Array, W: Array) -> None:
+    """W = U^-T W, without the rows that are zero."""
     trees, pattern = body.trees, body.pattern
-    for t in range(trees.shape[0]):
-        tree = trees[t]
-        is_used_work[t] = 0
-        for i in range(tree["v_start"], tree["v_start"] + tree["num_v"]):
-            for k in range(W_io.shape[1]):
-                if W_io[i, k] != 0.0:
-                    is_used_work[t] = 1
     for p in range(trees.shape[0]):
         t = pattern.tree[p]
-        if is_used_work[t] == 0:
-            continue
         n, own, start, width = trees[t]["num_v"], trees[t]["v_start"], pattern.panel_start[p], pattern.panel_width[p]
-        _solve_diagonal(n, start, width, panels_in, W_io[own : own + n])
+        if not _has_numbers(W[own : own + n]):
+            continue
+        _solve_diagonal(n, start, width, panels, W[own : own + n])
         for b in range(pattern.block_start[p], pattern.block_start[p + 1]):
             other = pattern.tree[pattern.block_position[b]]
-            is_used_work[other] = 1
             first, block = trees[other]["v_start"], start + pattern.block_column[b]
             for i in range(n):
-                given = W_io[own + i]
+                given = W[own + i]
                 for j in range(trees[other]["num_v"]):
-                    scale = panels_in[block + i * width + j]
+                    scale, row = panels[block + i * width + j], W[first + j]
                     if scale != 0.0:
-                        row = W_io[first + j]
                         for k in range(row.shape[0]):
                             row[k] -= scale * given[k]
+
+
+@device
+def _has_numbers(rows: Array) -> bool:
+    """Whether any number is not zero."""
+    total = 0.0
+    for i in range(rows.shape[0]):
+        for k in range(rows.shape[1]):
+            total = max(total, abs(rows[i, k]))
+    return total > 0.0
 
 
 @device
