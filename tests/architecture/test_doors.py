@@ -78,6 +78,7 @@ DOORS: dict[str, dict[str, tuple[Door, ...]] | tuple[Door, ...]] = {
     "framework._root.examples": (VECTORS, PORTS, PLANS),
     "framework.optimization.interior_point": (PROGRAMS,),
     "framework.primitives": (BLOCKS, VECTORS, PORTS, PLANS),
+    "geometry.deformable": (BODIES, PORTS),
     "geometry.hydroelastic": (POSES, HYDROELASTIC),
     "geometry.pose_kernels": (FRAMES,),
     "geometry.proximity": (POSES, SHAPES),
