@@ -37,8 +37,9 @@ def test_a_surface_is_drawn_where_its_vertices_are_and_recorded() -> None:
     before = len(meshcat.StaticHtml())
     visualizer.StartRecording()
     simulator.AdvanceTo(0.2)
+    visualizer.ForcedPublish(visualizer.GetMyContextFromRoot(simulator.get_context()))
     visualizer.PublishRecording()
-    path, vertices, triangles = drawn[-1]
+    _, vertices, triangles = drawn[-1]
     assert {path for path, *_ in drawn} == {"visualizer/DefaultModelInstance/seen"}
     assert vertices.shape == (3, 26) and triangles.shape == (3, 48)
     q = model.GetPositions(plant.GetMyContextFromRoot(simulator.get_context()), id)
