@@ -307,7 +307,8 @@ class DeformableSteps:
         ends = np.zeros(0, end_dtype) if soft.contacts is None else soft.contacts.ends.reshape(-1)
         columns = np.full(self._num_vertices, -1, np.int64)
         tree_of_body = np.full(len(self._bodies), -1, np.int64)
-        bodies, vertices = [], []
+        bodies: list[int] = []
+        vertices: list[Array] = []
         num_trees = len(self._dynamics.model.contact.trees)
         fixed = soft.fixed
         for i in np.unique(np.concatenate([ends["body"][ends["body"] >= 0], fixed["body"]])).tolist():

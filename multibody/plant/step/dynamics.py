@@ -261,9 +261,8 @@ class PlantDynamics:
         def compute(buffers: StepBuffers, out: StepResults) -> int:
             return int(take_step(buffers.model, buffers.state, h, inputs, buffers.work, out))
 
-        if self.deformables is not None:
-            compute = self.deformables.step_of(context, w, inputs, h)
-        status, buffers, out = self._run(context, w, table, compute)
+        run = compute if self.deformables is None else self.deformables.step_of(context, w, inputs, h)
+        status, buffers, out = self._run(context, w, table, run)
         buffers.F_applied = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
         buffers.sample = sample_of_step(buffers, w, out, buffers.F_applied) if status == 0 else None
         if status == 0:

@@ -13,7 +13,7 @@ from merganser.framework import DiagramBuilder
 from merganser.framework.autodiff import AutoDiffXd
 from merganser.framework.core.context_file import LoadContext, save_context
 from merganser.framework.math import RigidTransform, RollPitchYaw
-from merganser.geometry import Box, Capsule, GeometryInstance, ProximityProperties, SceneGraph, Sphere
+from merganser.geometry import Box, Capsule, GeometryInstance, SceneGraph, Sphere
 from merganser.multibody.fem import ForceDensityType, MaterialModel
 from merganser.multibody.plant import (
     AddMultibodyPlantSceneGraph,
