@@ -63,7 +63,6 @@ class FemBody:
         elements = _make_elements(mesh, name)
         unknown, trees, pattern = make_pattern(elements, held)
         self.arrays = BodyArrays(elements, _make_material(config), unknown, trees, pattern)
-        self.report: Any = np.zeros(1, report_dtype)[0]
 
     def make_work(self) -> StepWork:
         """Room for steps, of which each thread needs its own."""
@@ -71,7 +70,7 @@ class FemBody:
         size = int(pattern.panel_start[len(self.arrays.trees)])
         return StepWork(
             np.zeros(self.mesh.num_elements(), point_dtype(np.float64)), np.zeros((9, 9)), np.zeros(size), np.zeros(n),
-            np.zeros(n), np.zeros(n), np.zeros(n),
+            np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(1, report_dtype)[0],
         )  # fmt: skip
 
     def node_masses(self) -> Array:
@@ -115,7 +114,7 @@ class FemBody:
         q_held = q_in if held is None else np.where(moves, q_in, np.asarray(held, np.float64).reshape(-1))
         room = self.make_work() if work is None else work
         q_out, v_out = np.empty_like(q_in), np.empty_like(v_in)
-        status = free_motion(time_step, self.arrays, q_in, q_held, v_in, f, room, q_out, v_out, self.report)
+        status = free_motion(time_step, self.arrays, q_in, q_held, v_in, f, room, q_out, v_out, room.report)
         if status != 0:
             self._raise(int(status), time, time_step, room)
         return q_out, v_out
@@ -130,7 +129,7 @@ class FemBody:
             work: as the step has left it.
         """
         is_linear = self.config.material_model() in (MaterialModel.kLinear, MaterialModel.kLinearCorotated)
-        if not (is_linear and self.report["iterations"] > 0) and not factor_end(time_step, self.arrays, q_next, work):
+        if not (is_linear and work.report["iterations"] > 0) and not factor_end(time_step, self.arrays, q_next, work):
             self._raise(SINGULAR_MATRIX, math.nan, time_step, work)
         unknowns, num_unknowns = self._unknowns_of(vertices), int(self.arrays.trees["num_v"].sum())
         S = np.empty((len(unknowns), len(unknowns)))
@@ -181,8 +180,8 @@ class FemBody:
         element = f"tetrahedron {worst}, of the vertices {self.arrays.elements['nodes'][worst].tolist()},"
         if status == NOT_CONVERGED:
             raise RuntimeError(
-                f"{where}: Newton's method does not converge: forces of {self.report['residual']:.3g} N are left, "
-                f"where {self.report['tolerance']:.3g} N were to be reached. Most deformed is {element} whose volume "
+                f"{where}: Newton's method does not converge: forces of {work.report['residual']:.3g} N are left, "
+                f"where {work.report['tolerance']:.3g} N were to be reached. Most deformed is {element} whose volume "
                 f"is {growth[worst]:.3g} times that at rest. Take a smaller time step, a finer mesh or more "
                 "stiffness_damping."
             )
