@@ -135,14 +135,15 @@ class DeformableGeometry:
         self.geometry_ids, self.num_rigid = [*layout.geometry_ids, *of_bodies * num_copies], n
         self._materials = np.zeros(len(self.geometry_ids), material_dtype)
         self._materials[:n] = buffers.materials
-        for record, id in zip(self._materials[n:], self.geometry_ids[n:]):
+        self._candidates = self._list_candidates(fields, inspector)
+        for row in np.unique(self._candidates[self._candidates >= n]).tolist():  # of those that may touch anything
+            id = self.geometry_ids[row]
             properties = inspector.GetProximityProperties(id)
-            self._contact_geometry.set_deformable_material(record, inspector.GetName(id), properties)
+            self._contact_geometry.set_deformable_material(self._materials[row], inspector.GetName(id), properties)
         self._rows = np.full(len(self.geometry_ids), -1, row_dtype)
         self._rows["body"][n:] = [int(body.index()) for body in self._bodies] * num_copies
         self._rows["first_vertex"][n:] = self._moving.parts["first_vertex"]
         self._X_WG = np.tile(np.eye(4), (len(self.geometry_ids), 1, 1))
-        self._candidates = self._list_candidates(fields, inspector)
         self._clipping.counts[:] = 0
         self._layout = layout
 
