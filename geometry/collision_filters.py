@@ -37,7 +37,7 @@ Pairs = NDArray[np.bool_]
 
 
 class CollisionFilterScope(enum.IntEnum):
-    """To which kinds of geometry a declaration applies; without deformable geometries both mean the same."""
+    """To which kinds of geometry a declaration applies: to all, or to rigid ones only."""
 
     kAll = 0
     kOmitDeformable = 1
@@ -88,6 +88,10 @@ class CollisionFilterDeclaration:
         """Lets all pairs of geometries of the set meet, save those of one frame."""
         return self._add("AllowWithin", geometry_set, geometry_set, False)
 
+    def omits_deformable(self) -> bool:
+        """Whether deformable geometries are not concerned."""
+        return self._scope == CollisionFilterScope.kOmitDeformable
+
     def statements(self) -> list[DeclaredPairs]:
         """The statements, in order."""
         return list(self._statements)
@@ -103,13 +107,13 @@ class CollisionFilterDeclaration:
 def declaration_for_bodies(
     welded: Iterable[Iterable[FrameId]], joined: Iterable[tuple[FrameId, FrameId]]
 ) -> CollisionFilterDeclaration:
-    """Returns what keeps the geometries of a mechanism from colliding that touch by construction.
+    """Returns what keeps the rigid geometries of a mechanism from colliding that touch by construction.
 
     Args:
         welded: frames that cannot move relative to each other, group by group.
         joined: pairs of frames with a joint between them.
     """
-    declaration = CollisionFilterDeclaration()
+    declaration = CollisionFilterDeclaration(CollisionFilterScope.kOmitDeformable)
     for parent, child in joined:
         declaration.ExcludeBetween(GeometrySet(parent), GeometrySet(child))
     for frames in welded:
@@ -130,7 +134,7 @@ class CollisionFilters:
 
     def __init__(self) -> None:
         self._slots: dict[GeometryId, int] = {}
-        self._frames: NDArray[np.int64] = np.zeros(0, np.int64)  # value of the FrameId of each slot
+        self._frames: NDArray[np.int64] = np.zeros(0, np.int64)  # FrameIds of the slots, deformable ones' own are < 0
         self._declared: Pairs = np.zeros((0, 0), np.bool_)  # by persistent declarations, shape [capacity, capacity]
         self._history: dict[FilterId, list[Statement]] = {}
         self._current = self._declared  # by all declarations
@@ -147,10 +151,14 @@ class CollisionFilters:
 
     # ------------------------------------------------------------------ geometries
 
-    def add(self, geometry_id: GeometryId, frame_id: FrameId) -> None:
+    def add(self, geometry_id: GeometryId, frame_id: FrameId | None) -> None:
         """A geometry gets the proximity role; nothing has been declared about it.
 
         There must be no history: its declarations were made without this geometry.
+
+        Args:
+            geometry_id: the geometry.
+            frame_id: the frame with which it moves; None if it is deformable, and may meet all geometries.
         """
         slot = len(self._slots)
         if slot == len(self._frames):
@@ -158,7 +166,7 @@ class CollisionFilters:
             self._frames = np.concatenate([self._frames, np.zeros(room, np.int64)])
             self._declared = np.pad(self._declared, (0, room))
             self._current = self._declared
-        self._frames[slot] = frame_id.get_value()
+        self._frames[slot] = -geometry_id.get_value() if frame_id is None else frame_id.get_value()
         self._slots[geometry_id] = slot
 
     def remove(self, geometry_id: GeometryId) -> None:

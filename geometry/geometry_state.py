@@ -93,6 +93,10 @@ class Geometry:
         """Whether the geometry plays this role; it has the role kUnassigned if it has no other."""
         return not self.properties if role == Role.kUnassigned else role in self.properties
 
+    def frame_of_motion(self) -> FrameId | None:
+        """The frame that it moves with; None if it is deformable."""
+        return self.frame_id if self.reference_mesh is None else None
+
     def is_seen(self) -> bool:
         """Whether cameras see it: not deformable ones, which renderers do not know."""
         return Role.kPerception in self.properties and self.reference_mesh is None
@@ -307,6 +311,7 @@ class GeometryState:
             self._require_new_geometry_name(frame, role, name)
         if Role.kProximity in properties:
             self._require_collidable(name, given.shape())
+        if Role.kProximity in properties and reference_mesh is None:
             with_defaults(given.proximity_properties(), self.default_properties)  # type: ignore[arg-type]
         record = Geometry(
             id, source_id, frame_id, name, given.shape(), given.pose(), properties, resolution_hint, reference_mesh
@@ -314,7 +319,7 @@ class GeometryState:
         if record.is_seen():
             self.renderers.register(record)
         if Role.kProximity in properties:
-            self.filters.add(id, frame_id)
+            self.filters.add(id, record.frame_of_motion())
         self.geometries[id] = record
         frame.geometry_ids[id] = None
         frame.named.update(((role, name), id) for role in properties)
@@ -391,8 +396,9 @@ class GeometryState:
         if isinstance(given, ProximityProperties):
             if not has_role:
                 self._require_collidable(geometry.name, geometry.shape)
-                self.filters.add(geometry_id, geometry.frame_id)
-            with_defaults(given, self.default_properties)
+                self.filters.add(geometry_id, geometry.frame_of_motion())
+            if geometry.reference_mesh is None:
+                with_defaults(given, self.default_properties)
         if role == Role.kPerception:
             changed = replace(geometry, properties={**geometry.properties, role: given})
             if geometry.is_seen():
@@ -425,10 +431,10 @@ class GeometryState:
         return len(geometries)
 
     def apply_config(self, config: SceneGraphConfig) -> None:
-        """Adds the default properties where they are missing, now and whenever a geometry gets the role."""
+        """Adds the default properties where rigid geometries lack them, now and whenever one gets the role."""
         self.config, self.default_properties = config, default_values(config)
         for geometry in self.geometries.values():
-            if geometry.has_role(Role.kProximity):
+            if geometry.has_role(Role.kProximity) and geometry.reference_mesh is None:
                 with_defaults(geometry.properties[Role.kProximity], self.default_properties)  # type: ignore[arg-type]
         self._note_same_places()
 
@@ -473,7 +479,8 @@ class GeometryState:
             raise TypeError(f"{caller}() takes a CollisionFilterDeclaration; given {declaration!r}.")
 
         def ids(geometry_set: GeometrySet) -> list[GeometryId]:
-            return [geometry.id for geometry in self.geometries_in(geometry_set, Role.kProximity)]
+            found = self.geometries_in(geometry_set, Role.kProximity)
+            return [g.id for g in found if g.reference_mesh is None or not declaration.omits_deformable()]
 
         return [Statement(ids(set_A), ids(set_B), excludes) for set_A, set_B, excludes in declaration.statements()]
 

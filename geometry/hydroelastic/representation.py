@@ -49,6 +49,7 @@ __all__ = [
     "RigidSurface",
     "Volume",
     "compliance_of",
+    "depths_of_vertices",
     "make_representation",
 ]
 
@@ -318,12 +319,12 @@ def _volume_of_file(shape: Mesh | Convex, margin: float) -> Volume:
         plain = file_volume(shape)
         vertices = inflated(plain.vertex_array(), boundary_triangles(plain), margin)
         mesh = VolumeMesh(plain.tetrahedron_array(), vertices)
-    depths = _depths(mesh)
+    depths = depths_of_vertices(mesh)
     return Volume(mesh, np.where(surface_vertices(mesh), -margin, depths) / depths.max())
 
 
-def _depths(volume: VolumeMesh) -> Array:
-    """How far each vertex is from the surface [m], shape [num_vertices]."""
+def depths_of_vertices(volume: VolumeMesh) -> Array:
+    """How far each vertex of a mesh is from its surface [m], shape [num_vertices]."""
     from merganser.geometry.proximity.mesh_distance import MeshDistance  # loads the compiler
 
     distance = MeshDistance(volume.vertex_array(), boundary_triangles(volume))

@@ -21,6 +21,7 @@ from merganser.geometry.query_object import QueryObject
 from merganser.geometry.rgba import Rgba
 from merganser.geometry.roles import Role
 from merganser.geometry.shapes import Shape
+from merganser.geometry.visualizers.deformable_drawing import DeformableDrawing
 from merganser.geometry.visualizers.meshcat import Meshcat
 from merganser.geometry.visualizers.params import MeshcatVisualizerParams
 from merganser.geometry.visualizers.pose_block import PoseBlock
@@ -54,6 +55,7 @@ class SceneDrawing:
     def __init__(self, meshcat: Meshcat, params: MeshcatVisualizerParams) -> None:
         self._meshcat = meshcat
         self._params = params
+        self._deformables = DeformableDrawing(meshcat)
         self._forget()
 
     def _forget(self) -> None:
@@ -64,6 +66,7 @@ class SceneDrawing:
         self._layout: PoseLayout | None = None
         self._rows = np.zeros(0, dtype=np.intp)
         self._opacity = math.nan
+        self._deformables.forget()
 
     def delete(self) -> None:
         """Deletes all below the prefix."""
@@ -84,6 +87,7 @@ class SceneDrawing:
                 self._meshcat.SetProperty(self._params.prefix, "visible", bool(self._params.visible_by_default))
                 self._meshcat.add_toggle(self._params.prefix, self._params.prefix)
             self._draw_shapes(inspector)
+            self._find_deformables(inspector)
             self._version = copy.copy(version)
         if self._frames:
             poses = query.world_poses()
@@ -94,6 +98,7 @@ class SceneDrawing:
             if X_WF.dtype == object:
                 X_WF = cast_array(X_WF, float)
             self._meshcat.set_poses(self._block, X_WF, time)
+        self._deformables.update(query, time)
 
     def set_opacity(self, opacity: float) -> None:
         """Multiplies the opacity of all by a factor."""
@@ -127,6 +132,16 @@ class SceneDrawing:
             self._block = self._meshcat.add_pose_block(list(frames))
             self._layout = None
         self._drawn, self._frames = found, frames
+
+    def _find_deformables(self, inspector: SceneGraphInspector) -> None:
+        """Says which deformable geometries are drawn."""
+        found: dict[str, tuple[GeometryId, Rgba]] = {}
+        for geometry_id in inspector.GetAllDeformableGeometryIds():
+            properties: Any = inspector.GetProperties(geometry_id, self._params.role)
+            if properties is not None and self._accepts(inspector, geometry_id):
+                color = properties.GetPropertyOrDefault("phong", "diffuse", self._params.default_color)
+                found[self._path_below(inspector.GetName(geometry_id))] = geometry_id, color
+        self._deformables.set_geometries(inspector, found)
 
     def _path_below(self, name: str) -> str:
         return f"{self._params.prefix}/{name.replace('::', '/')}"

@@ -44,10 +44,14 @@ from merganser.multibody.kernels.spatial import (
 )
 
 __all__ = [
+    "add_point",
     "are_resolved",
     "calc_contact_problem",
     "calc_tree_matrices",
     "find_limits",
+    "open_constraint",
+    "set_contact",
+    "set_holonomic",
     "tangents_of",
 ]
 
@@ -106,15 +110,15 @@ def _add_to_diagonal(node: Array, fixed: Array, time_step: float, tree: Array, m
 
 
 @device
-def _add_point(
-    topology: Array, position: Array, trees: Array, tree: int, constraint: Array, mobod: int, p_WC: Vector3,
+def add_point(
+    topology: Array, position: Array, trees: Array, tree: int, constraint: Array, row: int, mobod: int, p_WC: Vector3,
     sign: float, t_1: Vector3, t_2: Vector3, n: Vector3, jacobian: Array,
 ) -> None:  # fmt: skip
-    """Adds to the three rows of a contact the velocity of point C of a body along t_1, t_2 and n: equation (1)."""
+    """Adds to three rows of a constraint the velocity of point C of a body along t_1, t_2 and n: equation (1)."""
     if tree < 0:
         return
     num_v, v_start = trees[tree]["num_v"], trees[tree]["v_start"]
-    block = jacobian[_row_start(constraint, trees, tree, 0) : _row_start(constraint, trees, tree, 3)]
+    block = jacobian[_row_start(constraint, trees, tree, row) : _row_start(constraint, trees, tree, row + 3)]
     a = mobod
     while a > 0:
         node, body = topology[a], position[a]
@@ -130,7 +134,7 @@ def _add_point(
 
 
 @device
-def _open(
+def open_constraint(
     constraint: Array, trees: Array, tree_A: int, tree_B: int, row_start: int, num_rows: int, place: int,
     jacobian: Array,
 ) -> int:  # fmt: skip
@@ -292,26 +296,34 @@ def _add_contact(
     topology, trees, jacobian = plant.topology, plant.trees, problem.jacobian
     record, A, B = problem.constraints[c], pair["mobod_A"], pair["mobod_B"]
     tree_A, tree_B = plant.of_mobod[A], plant.of_mobod[B]
-    place = _open(record, trees, tree_B, tree_A, row, 3, place, jacobian)
+    place = open_constraint(record, trees, tree_B, tree_A, row, 3, place, jacobian)
+    set_contact(pair, beta, record, problem.rows, row)
+    n, p_WC = vector(pair["nhat_BA_W"]), vector(pair["p_WC"])
+    t_1, t_2 = tangents_of(n)
+    add_point(topology, position, trees, tree_A, record, 0, A, p_WC, 1.0, t_1, t_2, n, jacobian)
+    add_point(topology, position, trees, tree_B, record, 0, B, p_WC, -1.0, t_1, t_2, n, jacobian)
+    return place
+
+
+@device
+def set_contact(pair: Array, beta: float, record: Array, rows: Array, row: int) -> None:
+    """What a contact pair says of its constraint but J."""
     record["kind"], record["beta"] = CONTACT, beta
     record["stiffness"], record["relaxation_time"] = pair["stiffness"], pair["relaxation_time"]
     record["damping"], record["friction"] = pair["dissipation"], pair["dynamic_friction"]
     record["elastic_force"] = pair["elastic_force"]
     record["lower"], record["upper"] = -math.inf, math.inf
     record["velocity_target"], record["feedforward"] = 0.0, 0.0
-    n, p_WC = vector(pair["nhat_BA_W"]), vector(pair["p_WC"])
-    t_1, t_2 = tangents_of(n)
-    _add_point(topology, position, trees, tree_A, record, A, p_WC, 1.0, t_1, t_2, n, jacobian)
-    _add_point(topology, position, trees, tree_B, record, B, p_WC, -1.0, t_1, t_2, n, jacobian)
+    t_1, t_2 = tangents_of(vector(pair["nhat_BA_W"]))
     slip = vector(pair["v_SbSa_W"])
-    problem.rows[row]["g"], problem.rows[row]["bias"] = 0.0, dot(t_1, slip)
-    problem.rows[row + 1]["g"], problem.rows[row + 1]["bias"] = 0.0, dot(t_2, slip)
-    problem.rows[row + 2]["g"], problem.rows[row + 2]["bias"] = pair["phi"], 0.0
-    return place
+    rows[row]["g"], rows[row]["bias"] = 0.0, dot(t_1, slip)
+    rows[row + 1]["g"], rows[row + 1]["bias"] = 0.0, dot(t_2, slip)
+    rows[row + 2]["g"], rows[row + 2]["bias"] = pair["phi"], 0.0
 
 
 @device
-def _set_holonomic(record: Array, stiffness: float, relaxation_time: float, lower: float, upper: float) -> None:
+def set_holonomic(record: Array, stiffness: float, relaxation_time: float, lower: float, upper: float) -> None:
+    """What all holonomic constraints have."""
     record["kind"] = HOLONOMIC
     record["stiffness"], record["relaxation_time"], record["beta"] = stiffness, relaxation_time, _NEAR_RIGID
     record["lower"], record["upper"] = lower, upper
@@ -327,7 +339,7 @@ def _add_limit(
     """Writes constraint c: the lower limit of a joint for the sign 1, or the upper one for -1."""
     record, start = problem.constraints[c], place
     place = _open_row(record, plant, limit["v"], limit["num_v"], row, place)
-    _set_holonomic(record, LIMIT_STIFFNESS, h, 0.0, math.inf)
+    set_holonomic(record, LIMIT_STIFFNESS, h, 0.0, math.inf)
     position, slopes = limited_position(limit, q)
     for k in range(limit["num_v"]):
         problem.jacobian[start + k] = sign * slopes[k]
@@ -342,7 +354,7 @@ def _add_friction(v: int, most: float, plant: PlantTrees, c: int, row: int, plac
     record = problem.constraints[c]
     problem.jacobian[place] = 1.0
     place = _open_row(record, plant, v, 1, row, place)
-    _set_holonomic(record, math.inf, 0.0, -most, most)
+    set_holonomic(record, math.inf, 0.0, -most, most)
     record["beta"] = _STICTION
     problem.rows[row]["g"], problem.rows[row]["bias"] = 0.0, 0.0
     return place
@@ -353,7 +365,7 @@ def _add_drive(drive: Array, plant: PlantTrees, c: int, row: int, place: int, pr
     record = problem.constraints[c]
     problem.jacobian[place] = 1.0
     place = _open_row(record, plant, drive["v"], 1, row, place)
-    _set_holonomic(record, drive["p"], 0.0, -drive["limit"], drive["limit"])
+    set_holonomic(record, drive["p"], 0.0, -drive["limit"], drive["limit"])
     record["kind"], record["damping"] = DRIVE, drive["d"]
     record["velocity_target"], record["feedforward"] = drive["v_desired"], drive["feedforward"]
     problem.rows[row]["g"], problem.rows[row]["bias"] = drive["error"], 0.0
@@ -372,8 +384,8 @@ def _add_rows(
     else:
         tree_0, tree_1 = plant.of_mobod[given["mobod_A"]], plant.of_mobod[given["mobod_B"]]
     num_rows = given["num_rows"]
-    place = _open(record, trees, tree_0, tree_1, row, num_rows, place, jacobian)
-    _set_holonomic(record, math.inf, h, h * given["lower"], h * given["upper"])
+    place = open_constraint(record, trees, tree_0, tree_1, row, num_rows, place, jacobian)
+    set_holonomic(record, math.inf, h, h * given["lower"], h * given["upper"])
     if given["is_compliant"] != 0:
         record["stiffness"], record["relaxation_time"] = given["stiffness"], given["damping"] / given["stiffness"]
     for r in range(num_rows):

@@ -73,8 +73,11 @@ __all__ = [
     "drop_distant",
     "find_contact_pairs",
     "find_forces",
+    "find_pairs_of_step",
     "find_penalty_forces",
+    "finish_step",
     "move",
+    "pose_problem",
     "take_step",
 ]
 
@@ -234,16 +237,9 @@ def _advance(model: Model, state: State, h: float, inputs: Inputs, work: Work, o
     """From forces to the next state."""
     if not model.can_constrain:
         return move(model, state, h, inputs, work, out, True)
-    num_pairs, is_moved = 0, False
-    if may_touch(model):
-        given = state.q, state.v, out.position, work.velocity
-        call_quiet_kernel(model.code.kinematics, (model.topology, model.parameters, *given))
-        margin = margin_of_step(model.gravity, h)
-        if model.contact.looks_ahead:
-            margin += h * largest_speed(work.velocity)
-        num_pairs = find_contact_pairs(model, margin, out)
-        if num_pairs < 0:
-            return num_pairs
+    is_moved, num_pairs = False, find_pairs_of_step(model, state, h, work, out)
+    if num_pairs < 0:
+        return num_pairs
     always_holds = model.contact.constraint_rows.shape[0] + model.frictions.shape[0] > 0
     if num_pairs > 0 or always_holds:
         status = move(model, state, h, inputs, work, out, False)  # v*
@@ -322,6 +318,19 @@ def count_limits(model: Model, state: State, h: float, out: StepResults) -> int:
 def may_touch(model: Model) -> bool:
     """Whether there is anything that may touch."""
     return model.contact.geometry.mobods.shape[0] > 0 or model.contact.sources.shape[0] > 0
+
+
+@device
+def find_pairs_of_step(model: Model, state: State, h: float, work: Work, out: StepResults) -> int:
+    """How many contact pairs there may be within a step from a state; negative if there is no answer."""
+    if not may_touch(model):
+        return 0
+    given = state.q, state.v, out.position, work.velocity
+    call_quiet_kernel(model.code.kinematics, (model.topology, model.parameters, *given))
+    margin = margin_of_step(model.gravity, h)
+    if model.contact.looks_ahead:
+        margin += h * largest_speed(work.velocity)
+    return find_contact_pairs(model, margin, out)
 
 
 @device
@@ -451,15 +460,10 @@ def drop_distant(model: Model, state: State, h: float, out: StepResults, num_pai
 @device
 def constrain(model: Model, state: State, h: float, work: Work, out: StepResults, num_pairs: int) -> int:
     """The step with contacts, joint limits, constraints and controllers; v* of the free one stands in out.x_next."""
-    code, contact, actuators = model.code, model.contact, model.actuators
+    code, contact = model.code, model.contact
     if not contact.is_complete:
         return NOT_COMPILED
-    joints = model.limits, model.frictions
-    sources = ConstraintSources(out.contact_pairs[:num_pairs], *joints, contact.constraint_rows, contact.drives)
-    call_quiet_kernel(code.start_step, (
-        contact.trees, model.parameters, h, contact.near_rigid_threshold, sources, work.drive_values,
-        state.q, state.v, out.x_next, out.position, work.scratch, contact.matrix, contact.is_locked, out.problem,
-    ))  # fmt: skip
+    pose_problem(model, state, h, work, out, num_pairs)
     constraints, rows, jacobian, counts, _ = out.problem
     num_constraints, num_rows, jacobian_size = counts[0], counts[1], counts[2]
     solution = Solution(out.v_next, out.impulses[:num_rows], out.statistics)
@@ -473,8 +477,25 @@ def constrain(model: Model, state: State, h: float, work: Work, out: StepResults
     out.found[OUTCOME] = outcome
     if outcome < 0:
         return NOT_SOLVED
-    call_quiet_kernel(code.end_step, (
-        model.topology, h, state.q, out.v_next, solution.impulses, actuators.controlled, out.x_next, work.u,
+    finish_step(model, state, h, solution.impulses, work, out)
+    return 0
+
+
+@device
+def pose_problem(model: Model, state: State, h: float, work: Work, out: StepResults, num_pairs: int) -> None:
+    """Leaves in `model.contact` and `out.problem` what constrains a step, whose free motion is in `out.x_next`."""
+    contact, joints = model.contact, (model.limits, model.frictions)
+    sources = ConstraintSources(out.contact_pairs[:num_pairs], *joints, contact.constraint_rows, contact.drives)
+    call_quiet_kernel(model.code.start_step, (
+        contact.trees, model.parameters, h, contact.near_rigid_threshold, sources, work.drive_values,
+        state.q, state.v, out.x_next, out.position, work.scratch, contact.matrix, contact.is_locked, out.problem,
+    ))  # fmt: skip
+
+
+@device
+def finish_step(model: Model, state: State, h: float, impulses: Any, work: Work, out: StepResults) -> None:
+    """From the velocities `out.v_next` and the impulses of all constraints to the next state."""
+    call_quiet_kernel(model.code.end_step, (
+        model.topology, h, state.q, out.v_next, impulses, model.actuators.controlled, out.x_next, work.u,
     ))  # fmt: skip
     out.found[SOLVED] = 1
-    return 0

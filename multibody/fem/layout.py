@@ -108,6 +108,7 @@ class StepWork(NamedTuple):
         direction: of Newton's method, by unknowns [m/s].
         trial: v on the way [m/s], shape [3 num_nodes].
         damping_positions: where damping is that of, see newton.py [m], shape [3 num_nodes].
+        report: of the last step, record of report_dtype.
     """
 
     points: Array
@@ -117,3 +118,4 @@ class StepWork(NamedTuple):
     direction: Array
     trial: Array
     damping_positions: Array
+    report: Any

@@ -34,7 +34,7 @@ from merganser.multibody.fem.layout import (
     StepWork,
 )
 
-__all__ = ["calc_free_motion", "free_motion"]
+__all__ = ["calc_free_motion", "factor_tangent", "free_motion"]
 
 _MOST_ITERATIONS = 200
 _MOST_SEARCHES = 12
@@ -98,7 +98,7 @@ def calc_free_motion(
                 work.damping_positions[i] = q_in[i]
                 v_out[i] = v_in[i] if body.unknown[i // 3] >= 0 else 0.0
             _evaluate(body, time_step, q_in, v_in, force_in, is_kept, work, q_out, v_out)
-        is_convex = _factor_tangent(body, time_step, is_convex, is_kept, q_out, work)
+        is_convex = factor_tangent(body, time_step, is_convex, is_kept, q_out, work)
         if is_convex < 0:
             return SINGULAR_MATRIX
         _set_direction(body, work)
@@ -122,7 +122,7 @@ def _evaluate(
 
 
 @device
-def _factor_tangent(
+def factor_tangent(
     body: BodyArrays, time_step: float, is_convex: int, is_kept: int, q_next: Array, work: StepWork
 ) -> int:
     """Factors A; returns whether it had to be of convex parts, and -1 if these were not enough."""

@@ -16,6 +16,7 @@ from merganser.multibody.kernels.constraints.linear import LINEAR
 from merganser.multibody.kernels.constraints.polynomial import POLYNOMIAL
 from merganser.multibody.kernels.constraints.tendon import TENDON
 from merganser.multibody.parsing.build_geometry import make_proximity_properties, make_shape, make_visual
+from merganser.multibody.parsing.deformable_reader import add_deformable
 from merganser.multibody.parsing.description import (
     ActuatorDescription,
     BodyReference,
@@ -125,6 +126,9 @@ class _DocumentBuilder:
         for link in model.links:
             with located(link.location):
                 self._add_link(model.name, link)
+        for body in model.deformables if self._registers_geometry else ():
+            with located(body.location):
+                add_deformable(self._plant, self._instances[model.name], body)
         self._add_world_geometries(model)
         self._add_joints_and_frames(model)
         for bushing in model.bushings:
@@ -225,7 +229,7 @@ class _DocumentBuilder:
         """Lets geometries ignore each other that are in the SceneGraph."""
         if not self._registers_geometry:
             return
-        declaration = geometry.CollisionFilterDeclaration()
+        declaration = geometry.CollisionFilterDeclaration(geometry.CollisionFilterScope.kOmitDeformable)
         first, second = self._geometry_set(exclusion.first), self._geometry_set(exclusion.second)
         if exclusion.first == exclusion.second:
             declaration.ExcludeWithin(first)

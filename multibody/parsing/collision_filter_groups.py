@@ -142,7 +142,7 @@ def apply_filters(groups: CollisionFilterGroups, plant: Any, scene_graph: Any) -
         scene_graph: gets the filters.
     """
     members = groups.groups()
-    declaration = geometry.CollisionFilterDeclaration()
+    declaration = geometry.CollisionFilterDeclaration(geometry.CollisionFilterScope.kOmitDeformable)
     for first, second in sorted(groups.exclusion_pairs()):
         if first == second:
             declaration.ExcludeWithin(_geometry_set(members[first], plant))

@@ -16,6 +16,7 @@ __all__ = [
     "CollisionExclusionDescription",
     "CollisionFilterGroupDescription",
     "CouplerDescription",
+    "DeformableDescription",
     "DocumentDescription",
     "EqualityDescription",
     "FluidDescription",
@@ -36,6 +37,7 @@ __all__ = [
 
 from dataclasses import dataclass, field
 from math import inf
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -44,6 +46,9 @@ from merganser.framework.trajectories import PiecewiseConstantCurvatureTrajector
 from merganser.geometry import InMemoryMesh
 from merganser.multibody.parsing.errors import SourceLocation
 from merganser.multibody.tree import SpatialInertia
+
+if TYPE_CHECKING:
+    from merganser.multibody.fem.config import DeformableBodyConfig
 
 
 @dataclass(frozen=True)
@@ -146,6 +151,24 @@ class LinkDescription:
     collisions: list[GeometryDescription] = field(default_factory=list)
     X_WB: RigidTransform | None = None
     floating_damping: float = 0.0
+
+
+@dataclass
+class DeformableDescription:
+    """A deformable body.
+
+    Attributes:
+        link: the same as a rigid body, whose only collision geometry is the body at rest.
+        config: its material.
+        walls: a point of each wall and its normal, in W [m], shape [3] each; see
+            `DeformableModel.SetWallBoundaryCondition`.
+    """
+
+    name: str
+    link: LinkDescription
+    config: DeformableBodyConfig
+    walls: list[tuple[np.ndarray, np.ndarray]]
+    location: SourceLocation
 
 
 @dataclass(frozen=True)
@@ -520,6 +543,7 @@ class ModelDescription:
     name: str
     location: SourceLocation
     links: list[LinkDescription] = field(default_factory=list)
+    deformables: list[DeformableDescription] = field(default_factory=list)
     joints: list[JointDescription] = field(default_factory=list)
     actuators: list[ActuatorDescription] = field(default_factory=list)
     frames: list[FrameDescription] = field(default_factory=list)

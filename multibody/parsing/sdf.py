@@ -19,6 +19,7 @@ from merganser.multibody.parsing.constraint_reader import (
     read_tendons,
     usable_couplers,
 )
+from merganser.multibody.parsing.deformable_reader import is_deformable, read_deformable
 from merganser.multibody.parsing.description import (
     BodyReference,
     CouplerDescription,
@@ -106,8 +107,15 @@ class _DocumentReader:
         robots = [child for child in node.find_all(MERGED_ROBOT) if isinstance(child, IncludedRobot)]
         node = replace(node, children=[child for child in node.children if not isinstance(child, IncludedRobotPart)])
         canonical = scope.body_of(scope.root_frame, node)
-        model.links = [self._read_link(link, scope) for link in node.find_all("link")]
+        model.links = [self._read_link(link, scope) for link in node.find_all("link") if not is_deformable(link)]
+        model.deformables = [
+            read_deformable(link, self._read_link(link, scope), self._diagnostics)
+            for link in node.find_all("link")
+            if is_deformable(link)
+        ]
         X_BM = scope.X_MB(canonical, node).inverse()
+        if canonical.body in {body.name for body in model.deformables}:  # no frames move with it
+            canonical, X_BM = BodyReference.world(), scope.X_WM()
         model.frames.append(FrameDescription(scope.root_frame, canonical, X_BM, node.location, scope.name))
         for joint_node in node.find_all("joint", "drake:joint"):
             joint = read_joint(joint_node, scope, self._diagnostics)
@@ -141,6 +149,7 @@ class _DocumentReader:
         model.filter_groups = read_filter_groups(node)
         for robot in robots:
             read_merged_robot(robot, scope, model, self._meshes, self._diagnostics)
+        _refuse_parts_of_deformables(model)
         if scope.is_static:
             _weld_to_world(model)
         return model
@@ -158,6 +167,20 @@ class _DocumentReader:
             self._geometry.read_collisions(node, scope),
             scope.X_WM() @ scope.X_MF(name, node),
         )
+
+
+def _refuse_parts_of_deformables(model: ModelDescription) -> None:
+    """Raises ParsingError if a joint or a frame is fixed to a deformable link."""
+    names = {BodyReference(model.name, body.name) for body in model.deformables}
+    fixed = [(joint.name, joint.location, body) for joint in model.joints for body in (joint.parent, joint.child)]
+    fixed += [(frame.name, frame.location, frame.body) for frame in model.frames]
+    for name, location, body in fixed:
+        if body in names:
+            raise ParsingError(
+                location,
+                f"'{name}' is fixed to the deformable link '{body.body}', but only rigid links carry joints and "
+                "frames. Fix vertices of it to a rigid link instead (DeformableModel.AddFixedConstraint()).",
+            )
 
 
 def _read_mimics(joint: XmlNode, model: str) -> Iterator[CouplerDescription]:

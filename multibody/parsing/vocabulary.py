@@ -80,7 +80,12 @@ _SDF_CHILDREN: dict[str, str] = {
     **_SHARED,
     "world": "model include frame joint",
     "model": f"link joint frame model include pose static {_IN_MODELS}",
-    "link": "inertial collision visual pose gravity kinematic drake:visual",
+    "link": "inertial collision visual pose gravity kinematic drake:visual drake:deformable_properties "
+    "drake:wall_boundary_condition",
+    "drake:deformable_properties": _of_drake(
+        "", "youngs_modulus poissons_ratio mass_damping stiffness_damping mass_density material_model"
+    ),
+    "drake:wall_boundary_condition": _of_drake("", "point_on_plane outward_normal"),
     "inertial": "pose mass inertia density",
     "inertia": "ixx iyy izz ixy ixz iyz",
     "visual": f"pose geometry material {_SEEN}",

@@ -13,6 +13,7 @@ from merganser.multibody.plant.coulomb_friction import (
     CalcContactFrictionFromSurfaceProperties,
     CoulombFriction,
 )
+from merganser.multibody.plant.deformable_contact_info import DeformableContactInfo
 from merganser.multibody.plant.deformable_model import DeformableModel, PhysicalModel
 from merganser.multibody.plant.externally_applied_spatial_force import ExternallyAppliedSpatialForce
 from merganser.multibody.plant.externally_applied_spatial_force_multiplexer import (
@@ -30,6 +31,7 @@ from merganser.multibody.plant.propeller import Propeller, PropellerInfo
 from merganser.multibody.plant.scalar_templates import (
     ContactResults_,
     CoulombFriction_,
+    DeformableContactInfo_,
     ExternallyAppliedSpatialForce_,
     ExternallyAppliedSpatialForceMultiplexer_,
     HydroelasticContactInfo_,
@@ -63,6 +65,8 @@ __all__ = [
     "ContactResults_",
     "CoulombFriction",
     "CoulombFriction_",
+    "DeformableContactInfo",
+    "DeformableContactInfo_",
     "DeformableModel",
     "DiscreteContactApproximation",
     "DiscreteContactSolver",

@@ -177,6 +177,13 @@ class ContactGeometry:
                     "SceneGraph of its own, or filter their collisions (collision_filter_manager())."
                 )
 
+    def set_deformable_material(self, record: Any, name: str, properties: ProximityProperties) -> None:
+        """Writes what a deformable geometry says about contact, a record of material_dtype.
+
+        It has no stiffness as points have, and no dissipation if it names none.
+        """
+        self._set_material(record, name, properties, math.inf, 0.0)
+
     def _set_material(
         self, record: Any, name: str, properties: ProximityProperties, stiffness: float, dissipation: float
     ) -> None:

@@ -14,6 +14,7 @@ from merganser.geometry.hydroelastic.contact_surface import ContactSurface
 from merganser.geometry.query_results import NHAT, P_WCA, P_WCB
 from merganser.multibody.contact.plant_layout import APPROACH, POINT, SLIP
 from merganser.multibody.math import SpatialForce
+from merganser.multibody.plant.deformable_contact_info import DeformableContactInfo
 from merganser.multibody.plant.hydroelastic_contact_info import HydroelasticContactInfo
 from merganser.multibody.plant.step.contact_arrays import ContactSample
 from merganser.multibody.tree import BodyIndex
@@ -94,7 +95,7 @@ class ContactResults:
     Geometries touch at points, or on surfaces where both have hydroelastic properties and one of them is compliant.
     Face on face, two geometries may touch in several points, each of which counts as one contact here; pydrake has one.
     Their forces add up to what one point would carry, see multibody/contact/README.md, also for how to have one only.
-    There are no deformable contacts.
+    Deformable bodies touch others on surfaces of their own.
     """
 
     def __init__(self, plant: MultibodyPlant | None = None, sample: ContactSample | None = None) -> None:
@@ -107,6 +108,9 @@ class ContactResults:
         # Faces of one pair stand side by side.
         self._starts = [0] if surfaces is None else _starts_of(surfaces.owners[:, 0])
         self._surface_infos: list[HydroelasticContactInfo | None] = [None] * (len(self._starts) - 1)
+        deformables = None if sample is None else sample.deformables
+        self._deformable_starts = [0] if deformables is None else _starts_of(deformables.owners[:, 0])
+        self._deformable_infos: list[DeformableContactInfo | None] = [None] * (len(self._deformable_starts) - 1)
 
     def plant(self) -> MultibodyPlant | None:
         """Returns the plant; None for an empty object."""
@@ -121,8 +125,8 @@ class ContactResults:
         return len(self._surface_infos)
 
     def num_deformable_contacts(self) -> int:
-        """Returns 0."""
-        return 0
+        """Returns the number of surfaces on which deformable bodies touch others."""
+        return len(self._deformable_infos)
 
     def point_pair_contact_info(self, i: int) -> PointPairContactInfo:
         """Returns a contact.
@@ -195,9 +199,36 @@ class ContactResults:
         moment = np.cross(p_WC - surface.centroid(), f).sum(axis=0)
         return HydroelasticContactInfo(surface, SpatialForce(moment, f.sum(axis=0)))
 
-    def deformable_contact_info(self, i: int) -> Any:
-        """Raises IndexError: there are no deformable contacts."""
-        raise IndexError(f"ContactResults.deformable_contact_info({i}): there are 0 deformable contacts.")
+    def deformable_contact_info(self, i: int) -> DeformableContactInfo:
+        """Returns a surface on which a deformable body touches another one, and what it exerts.
+
+        Raises:
+            IndexError: there is no such contact `i`.
+        """
+        if not 0 <= i < len(self._deformable_infos):
+            raise IndexError(
+                f"ContactResults.deformable_contact_info({i}): there are {len(self._deformable_infos)} deformable "
+                "contacts."
+            )
+        info = self._deformable_infos[i]
+        if info is None:
+            start, end = self._deformable_starts[i : i + 2]
+            info = self._deformable_infos[i] = self._make_deformable_info(start, end)
+        return info
+
+    def _make_deformable_info(self, start: int, end: int) -> DeformableContactInfo:
+        """The contact of some faces."""
+        assert self._sample is not None and self._sample.deformables is not None
+        sample = self._sample.deformables
+        ids = sample.geometry_ids
+        a, b = sample.pairs[sample.owners[start, 0]].tolist()
+        faces = sample.corners[start:end], sample.faces[start:end], sample.owners[start:end]
+        kind = HydroelasticContactRepresentation.kPolygon
+        mesh = ContactSurface((ids[a], ids[b]), kind, faces, (True, False)).poly_mesh_W()
+        chosen = (sample.sources >= start) & (sample.sources < end)
+        f, p_WC = sample.forces[chosen, :3], sample.forces[chosen, POINT:]
+        moment = np.cross(p_WC - mesh.centroid(), f).sum(axis=0)
+        return DeformableContactInfo(ids[a], ids[b], mesh, SpatialForce(moment, f.sum(axis=0)))
 
     def SelectHydroelastic(self, selector: Callable[[HydroelasticContactInfo], bool]) -> ContactResults:
         """Returns a copy with those contact surfaces of which the selector says True, and all other contacts."""
@@ -210,18 +241,20 @@ class ContactResults:
         results = ContactResults(self._plant, self._sample)  # nobody changes a sample
         results._infos[:] = self._infos
         results._starts, results._surface_infos = self._starts, list(self._surface_infos)
+        results._deformable_infos[:] = self._deformable_infos
         return results
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ContactResults:
         results = ContactResults(self._plant, self._sample)  # the plant is no part of a value
         results._infos[:] = copy.deepcopy(self._infos, memo)
         results._starts, results._surface_infos = self._starts, list(self._surface_infos)  # nobody changes them
+        results._deformable_infos[:] = self._deformable_infos
         return results
 
     def __repr__(self) -> str:
         return (
             f"<ContactResults: {len(self._infos)} point pair contacts, {len(self._surface_infos)} hydroelastic "
-            "contacts>"
+            f"contacts, {len(self._deformable_infos)} deformable contacts>"
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any, overload
 
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +15,6 @@ from merganser.multibody.fem.force_density_field import ForceDensityFieldBase
 from merganser.multibody.plant.contact_enums import DiscreteContactApproximation
 from merganser.multibody.plant.contact_settings import ContactSettings
 from merganser.multibody.plant.geometry_registration import GeometryRegistration
-from merganser.multibody.plant.kinematics import PlantKinematics
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.tree.constraints import MultibodyConstraintId
 from merganser.multibody.tree.deformable_body import DeformableBody, DeformableBodyId
@@ -44,7 +42,7 @@ class DeformableModel(PhysicalModel):
     """The deformable bodies of a plant, which `MultibodyPlant.mutable_deformable_model()` gives.
 
     Bodies are registered before Finalize(), of discrete plants of floats that have a SceneGraph and do not use TAMSI.
-    They move freely, held where they are fixed; what they touch they do not feel yet.
+    They touch rigid geometries that have a pressure field, see contact/README.md.
 
     Functions that take the identifier of a body raise RuntimeError if no body has it.
     """
@@ -54,11 +52,10 @@ class DeformableModel(PhysicalModel):
         model: PlantModel,
         geometry: GeometryRegistration,
         settings: ContactSettings,
-        kinematics: PlantKinematics,
     ) -> None:
         super().__init__()
         self._model, self._tree = model, model.tree
-        self._geometry, self._settings, self._kinematics = geometry, settings, kinematics
+        self._geometry, self._settings = geometry, settings
         self._bodies: list[DeformableBody] = []
         self._forces: list[ForceDensityFieldBase] = []
 
@@ -117,7 +114,7 @@ class DeformableModel(PhysicalModel):
         body = DeformableBody(name, instance, geometry_id, mesh, geometry_instance.pose(), config.__deepcopy__(None))
         body._add_to(self._tree, len(self._bodies), False)
         try:
-            body._body()  # refuses meshes and materials that are not fit
+            body.fem_body()  # refuses meshes and materials that are not fit
         except RuntimeError:
             self._geometry.forget_deformable(geometry_id)
             raise
@@ -136,7 +133,7 @@ class DeformableModel(PhysicalModel):
         shape_G: Shape,
         X_BG: RigidTransform,
     ) -> MultibodyConstraintId:
-        """Fixes the vertices of a body that lie in a shape to a rigid body that does not move; see DeformableBody."""
+        """Fixes the vertices of a body that lie in a shape to a rigid body; see DeformableBody."""
         return self.GetBody(body_A_id).AddFixedConstraint(body_B, X_BA, shape_G, X_BG)
 
     def AddExternalForce(self, external_force: ForceDensityFieldBase) -> None:
@@ -355,7 +352,6 @@ class DeformableModel(PhysicalModel):
             if isinstance(field, ForceDensityField):
                 field.DeclareSystemResources(system)
         for body in self._bodies:
-            self._check_fixed(body)
             gravity = GravityForceField(self._tree.gravity_vector(), body.config().mass_density())
             gravity.DeclareSystemResources(system)
             state = system.DeclareDiscreteState(body._default_state())
@@ -364,50 +360,22 @@ class DeformableModel(PhysicalModel):
         self._model.num_deformables = len(self._bodies)
         if self._bodies:
             self._model.default_setters.append(self.set_default_state)
-            self._warn_of_contact()
-
-    def _check_fixed(self, body: DeformableBody) -> None:
-        for fixed in body._fixed:
-            if not self._tree.IsAnchored(fixed.body):
-                raise RuntimeError(
-                    f"Deformable body '{body.name()}' is fixed to body '{fixed.body.name()}', which can move. Only the "
-                    "world and bodies that are welded to it can hold deformable ones so far."
-                )
-
-    def _warn_of_contact(self) -> None:
-        scene_graph = self._geometry.scene_graph
-        if scene_graph is None:
-            return
-        inspector = scene_graph.model_inspector()
-        names = [
-            body.name() for body in self._bodies if inspector.GetProximityProperties(body.geometry_id()) is not None
-        ]
-        if names:
-            warnings.warn(
-                f"Deformable bodies {names} of plant '{self._model.path()}' have proximity properties, but contact "
-                "with deformable bodies is not computed yet: they fall through what they touch.",
-                RuntimeWarning,
-                stacklevel=5,
-            )
 
     def set_default_state(self, context: Context) -> None:
         """Puts all bodies where they are by default, at rest."""
         for body in self._bodies:
             context.get_mutable_discrete_state(body._state_index).SetFromVector(body._default_state())
 
-    def step(self, context: Context, next_state: Any) -> None:
-        """Advances all bodies by one step.
+    def bodies(self) -> list[DeformableBody]:
+        """Returns all bodies, by index."""
+        return list(self._bodies)
 
-        Args:
-            context: before the step.
-            next_state: called with the number of a group of discrete state, returns the vector to be written.
-        """
-
-        def X_WB(body: RigidBody) -> RigidTransform:
-            return self._kinematics.eval_body_pose_in_world(context, body)
-
-        for body in self._bodies:
-            body._step(context, self._model.time_step, X_WB, next_state(body._state_index).get_mutable_value())
+    def bodies_with_contact(self) -> list[DeformableBody]:
+        """Returns the bodies whose geometries have proximity properties."""
+        if self._geometry.scene_graph is None:
+            return []
+        inspector = self._geometry.scene_graph.model_inspector()
+        return [b for b in self._bodies if inspector.GetProximityProperties(b.geometry_id()) is not None]
 
     def calc_configurations(self, context: Context, output: Any) -> None:
         """Where the vertices of all bodies are, for the SceneGraph."""

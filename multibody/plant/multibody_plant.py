@@ -132,6 +132,10 @@ class MultibodyPlant(PlantParts):
         self._model.freeze()
         self._views.declare_state()
         self._deformables.declare()
+        if self._deformables.num_bodies():
+            from merganser.multibody.plant.step.deformable_steps import DeformableSteps
+
+            self._dynamics.deformables = DeformableSteps(self._deformables, self._dynamics)
         if self.is_discrete():
             self._sampling.declare_updates(self._views.num_parameters)
         else:

@@ -80,8 +80,8 @@ class PlantParts(
             self._force_elements, self._warn_once,
         )  # fmt: skip
         self._contact_geometry = dynamics.contact_geometry
-        self._deformables = DeformableModel(model, self._geometry, self._settings, kinematics)
-        self._sampling = Sampling(model, views, dynamics, self._deformables)
+        self._deformables = DeformableModel(model, self._geometry, self._settings)
+        self._sampling = Sampling(model, views, dynamics)
         self._center_of_mass = CenterOfMass(model, views, kinematics, self._jacobians, dynamics.calc_vdot)
         self._frame_motion = FrameMotion(model, kinematics, self._sampling)
         self._loops = LoopJoints(model, views, kinematics, self._settings, dynamics)

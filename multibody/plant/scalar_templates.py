@@ -6,6 +6,7 @@ from merganser.framework.core.scalars import scalar_of_array
 from merganser.framework.core.templates import SystemTemplate, ValueTemplate
 from merganser.multibody.plant.contact_results import ContactResults, PointPairContactInfo
 from merganser.multibody.plant.coulomb_friction import CoulombFriction
+from merganser.multibody.plant.deformable_contact_info import DeformableContactInfo
 from merganser.multibody.plant.externally_applied_spatial_force import ExternallyAppliedSpatialForce
 from merganser.multibody.plant.externally_applied_spatial_force_multiplexer import (
     ExternallyAppliedSpatialForceMultiplexer,
@@ -18,6 +19,7 @@ from merganser.multibody.plant.wing import Wing
 __all__ = [
     "ContactResults_",
     "CoulombFriction_",
+    "DeformableContactInfo_",
     "ExternallyAppliedSpatialForceMultiplexer_",
     "ExternallyAppliedSpatialForce_",
     "HydroelasticContactInfo_",
@@ -33,6 +35,7 @@ Propeller_ = SystemTemplate(Propeller)
 Wing_ = SystemTemplate(Wing)
 CoulombFriction_ = ValueTemplate(CoulombFriction)
 ContactResults_ = ValueTemplate(ContactResults)
+DeformableContactInfo_ = ValueTemplate(DeformableContactInfo)
 HydroelasticContactInfo_ = ValueTemplate(HydroelasticContactInfo)
 PointPairContactInfo_ = ValueTemplate(PointPairContactInfo)
 ExternallyAppliedSpatialForce_ = ValueTemplate(

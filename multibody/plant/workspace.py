@@ -54,6 +54,7 @@ class Workspace:
         sensitivity: records for derivatives in closed form, made when they are first used.
         step_buffers: what steps in Python work with (step_buffers.py), made when it is first used.
         motion: of a continuous plant that an integrator moves by steps, see step/motion.py; None if none does.
+        deformables: what steps of deformable bodies work with (step/deformable_steps.py); None if there are none.
         sample_buffers: what the operation of the native plan writes, see native_code.py.
         F_applied: spatial forces on the bodies at Bo in W, in the order of mobods, shape [num_mobods, 6].
         q_shape, v_shape, x_shape, M_shape, J_shape: shapes of vectors of positions, velocities, both, of the mass
@@ -95,6 +96,7 @@ class Workspace:
         "calls",
         "codes",
         "constants",
+        "deformables",
         "down",
         "dtype",
         "frame_poses",
@@ -183,6 +185,7 @@ class Workspace:
         self.sample_buffers: Any = None
         self.step_buffers: Any = None
         self.motion: Any = None
+        self.deformables: Any = None
         self.sensitivity: Any = None
         self.frame_poses: tuple[Array | None, Any] = None, None
         self.F_applied = np.zeros((num_mobods, 6), self.dtype)

@@ -24,8 +24,9 @@ from merganser.multibody.tree.rigid_body import RigidBody
 if TYPE_CHECKING:
     from merganser.framework import Context
     from merganser.multibody.fem.body import FemBody
+    from merganser.multibody.fem.layout import StepWork
 
-__all__ = ["DeformableBody", "DeformableBodyId"]
+__all__ = ["DeformableBody", "DeformableBodyId", "FixedVertices"]
 
 Array = NDArray[Any]
 
@@ -36,7 +37,7 @@ class DeformableBodyId(_Identifier):
     __slots__ = ()
 
 
-class _FixedVertices(NamedTuple):
+class FixedVertices(NamedTuple):
     """Vertices that are fixed to a rigid body B.
 
     Attributes:
@@ -86,7 +87,7 @@ class DeformableBody(NamedElement):
         self._mesh_W = VolumeMesh(mesh.tetrahedron_array(), vertices)
         self._default_pose = X_WD
         self._is_held = np.zeros(len(vertices), np.bool_)
-        self._fixed: tuple[_FixedVertices, ...] = ()
+        self._fixed: tuple[FixedVertices, ...] = ()
         self._forces: tuple[ForceDensityFieldBase, ...] = ()
         self._state_index = self._parameter_index = -1
         self._fem: FemBody | None = None
@@ -182,12 +183,14 @@ class DeformableBody(NamedElement):
     def AddFixedConstraint(
         self, body_B: RigidBody, X_BA: RigidTransform, shape_G: Shape, X_BG: RigidTransform
     ) -> MultibodyConstraintId:
-        """Fixes all vertices that lie in a shape to a rigid body B, which must not move.
+        """Fixes all vertices that lie in a shape to a rigid body B.
 
-        (In pydrake B may move. Here that waits for deformable bodies to take part in contact problems.)
+        If B is the world or welded to it, the vertices are where they are fixed from the first step on; else a stiff
+        constraint of the contact problem holds them to B, and B to them. (pydrake refuses bodies that are welded to the
+        world.)
 
         Args:
-            body_B: the world, or a body that is welded to it.
+            body_B: the body.
             X_BA: where the mesh at rest, in its frame A, is put in B.
             shape_G: the shape.
             X_BG: its pose in B.
@@ -196,7 +199,7 @@ class DeformableBody(NamedElement):
             An identifier of the constraint.
 
         Raises:
-            RuntimeError: B belongs to another plant, or can move; no vertex lies in the shape; after Finalize().
+            RuntimeError: B belongs to another plant; no vertex lies in the shape; after Finalize().
         """
         tree = self._get_tree("AddFixedConstraint")
         tree._check_not_finalized("AddFixedConstraint")
@@ -209,7 +212,7 @@ class DeformableBody(NamedElement):
                 "given poses. Look at X_BA, X_BG and the size of the shape."
             )
         vertices = np.flatnonzero(inside)
-        self._fixed = (*self._fixed, _FixedVertices(body_B, vertices, p_BP[vertices]))
+        self._fixed = (*self._fixed, FixedVertices(body_B, vertices, p_BP[vertices]))
         self._fem = None
         return MultibodyConstraintId.get_new_id()
 
@@ -294,7 +297,7 @@ class DeformableBody(NamedElement):
         """Masses of elements, and positions and velocities of their centers."""
         q, v, _ = self._state(context)
         nodes = self._mesh_W.tetrahedron_array()
-        masses = self._body().element_masses()
+        masses = self.fem_body().element_masses()
         return masses, q[nodes].mean(axis=1), v[nodes].mean(axis=1)
 
     def _state(self, context: Context) -> Array:
@@ -336,44 +339,78 @@ class DeformableBody(NamedElement):
     def _complete(self, state_index: int, parameter_index: int, forces: Sequence[ForceDensityFieldBase]) -> None:
         """Called by Finalize()."""
         self._state_index, self._parameter_index, self._forces = state_index, parameter_index, tuple(forces)
+        self._fem = None  # what is anchored is known now
 
-    def _body(self) -> FemBody:
+    def fem_body(self) -> FemBody:
         """The body as arrays."""
         if self._fem is None:
             from merganser.multibody.fem.body import FemBody
 
             held = self._is_held.copy()
-            for fixed in self._fixed:
+            for fixed in self._held_by_anchored():
                 held[fixed.vertices] = True
             self._fem = FemBody(self._mesh_W, self._config, held, self._name)
         return self._fem
+
+    def reference_mesh(self) -> VolumeMesh:
+        """Returns its mesh at rest, as it was registered, in W."""
+        return self._mesh_W
+
+    def vertices_fixed_to_moving(self) -> list[FixedVertices]:
+        """Returns the vertices that are fixed to rigid bodies which can move, after Finalize()."""
+        return [fixed for fixed in self._fixed if not self._get_tree("a constraint").IsAnchored(fixed.body)]
+
+    def _held_by_anchored(self) -> list[FixedVertices]:
+        tree = self._get_tree("a constraint")
+        return [fixed for fixed in self._fixed if tree.is_finalized() and tree.IsAnchored(fixed.body)]
 
     def _default_state(self) -> Array:
         """Positions, velocities and accelerations of new Contexts, shape [9 num_vertices]."""
         q = _moved(self._default_pose, self._p_DV).ravel()
         return np.concatenate([q, np.zeros(2 * len(q))])
 
-    def _step(self, context: Context, time_step: float, X_WB: Any, next_state: Array) -> None:
-        """Advances the body by free motion.
+    def move_freely(
+        self, context: Context, time_step: float, X_WB: Any, work: StepWork
+    ) -> tuple[Array, Array, Array, Array]:
+        """Returns positions and velocities before a step of free motion and after it, shape [3 num_vertices] each.
 
         Args:
             context: of the plant, before the step.
             time_step: h [s].
             X_WB: called with a rigid body, returns its pose in W.
-            next_state: is written, shape [9 num_vertices].
+            work: room for the step, see fem/layout.py.
+
+        Raises:
+            RuntimeError: there is no solution to be found.
         """
-        state = self._state(context)
-        if not self.is_enabled(context):
-            next_state[:] = np.concatenate([state[0].ravel(), np.zeros(2 * state[0].size)])
-            return
-        fem = self._body()
+        state, fem = self._state(context), self.fem_body()
         q, v, start = state[0].copy(), state[1].copy(), state[0].ravel()
         q[self._is_held] = self._mesh_W.vertex_array()[self._is_held]
-        for fixed in self._fixed:
+        for fixed in self._held_by_anchored():
             q[fixed.vertices] = _moved(X_WB(fixed.body), fixed.p_BP)
         v[fem.is_held] = 0.0
         force = self._force(context, fem, q + time_step * v)
-        q_next, v_next = fem.step(time_step, start, v, force, time=context.get_time(), held=q)
+        after = fem.step(time_step, start, v, force, work, context.get_time(), held=q)
+        return start.copy(), v.ravel(), *after
+
+    def write_step(
+        self, context: Context, time_step: float, q_next: Array | None, v_next: Array, next_state: Array
+    ) -> None:
+        """Writes the state after a step, shape [9 num_vertices].
+
+        Args:
+            context: before the step.
+            time_step: h [s].
+            q_next: positions after it; None if the body is switched off.
+            v_next: velocities after it.
+            next_state: is written.
+        """
+        state = self._state(context)
+        if q_next is None:
+            next_state[:] = np.concatenate([state[0].ravel(), np.zeros(2 * state[0].size)])
+            return
+        v = state[1].copy()
+        v[self.fem_body().is_held] = 0.0
         next_state[:] = np.concatenate([q_next, v_next, (v_next - v.ravel()) / time_step])
 
     def _force(self, context: Context, fem: FemBody, q: Array) -> Array:

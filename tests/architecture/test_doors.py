@@ -80,6 +80,7 @@ DOORS: dict[str, dict[str, tuple[Door, ...]] | tuple[Door, ...]] = {
     "framework._root.examples": (VECTORS, PORTS, PLANS),
     "framework.optimization.interior_point": (PROGRAMS,),
     "framework.primitives": (BLOCKS, VECTORS, PORTS, PLANS),
+    "geometry.deformable": (BODIES, PORTS),
     "geometry.hydroelastic": (POSES, HYDROELASTIC),
     "geometry.optimization.hit_and_run_step": (POLYHEDRA,),
     "geometry.pose_kernels": (FRAMES,),

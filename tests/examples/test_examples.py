@@ -176,3 +176,12 @@ def test_first_two_shell_blocks_of_the_readme_are_the_two_commands():
     main_job, tests = (block.strip() for block in blocks[:2])
     assert "\n" not in main_job and main_job.endswith("examples/01_cart_pole_lqr.py")
     assert "\n" not in tests and tests.endswith("pytest -n auto")
+
+
+def test_a_soft_ball_is_lifted_by_friction(tmp_path):
+    output = _run(ROOT / "examples" / "13_soft_grasp.py", "--output", tmp_path, cwd=tmp_path)
+    lifted, weight = (float(found) for found in re.search(r"lift ([\d.]+) N of ([\d.]+) N", output).groups())
+    assert abs(lifted - weight) < 0.05 * weight
+    assert 70 < float(re.search(r"to (\d+) % of its width", output)[1]) < 90
+    assert set(_pictures(tmp_path)) == {"soft_grasp.png"} and min(_pictures(tmp_path).values()) > 50_000
+    assert (tmp_path / "soft_grasp.html").stat().st_size > 100_000

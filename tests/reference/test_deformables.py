@@ -13,10 +13,7 @@ import merganser.multibody.fem as our_fem
 
 drake: Any = pytest.importorskip("pydrake.all")
 drake_fem: Any = pytest.importorskip("pydrake.multibody.fem")
-pytestmark = [
-    pytest.mark.reference,
-    pytest.mark.filterwarnings("ignore:Deformable bodies:RuntimeWarning"),
-]
+pytestmark = pytest.mark.reference
 
 BAR = bar_mesh()
 G = [0.0, 0.0, -9.81]

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ContactModelArrays",
     "ContactSample",
+    "DeformableSample",
     "SurfaceSample",
     "Touching",
     "contacts_and_forces",
@@ -85,6 +86,27 @@ class SurfaceSample(NamedTuple):
     is_compliant: Array
 
 
+class DeformableSample(NamedTuple):
+    """The contacts of deformable bodies in a step.
+
+    Attributes:
+        geometry_ids: of all geometries by the numbers in
+        pairs: A, that of a deformable body, and B of each pair that may touch, shape [num_pairs, 2].
+        corners, faces, owners: of the faces of contact surfaces, the row of its pair first in owners, see
+            geometry/hydroelastic/engine.py; normals point out of A.
+        sources: the face of each contact.
+        forces: of each contact, on A, see plant_layout.py.
+    """
+
+    geometry_ids: list[GeometryId]
+    pairs: Array
+    corners: Array
+    faces: Array
+    owners: Array
+    sources: Array
+    forces: Array
+
+
 class ContactSample(NamedTuple):
     """The contacts of one computation of the dynamics; nobody changes it afterwards.
 
@@ -100,6 +122,7 @@ class ContactSample(NamedTuple):
         row_forces: of loop joints and constraints between bodies, [t; f] of each row, see kernels/constraints/.
         statistics: of the solver, the numbers of result_dtype; None for a continuous plant.
         surfaces: contact surfaces; None if there are none.
+        deformables: contacts of deformable bodies; None if there are none.
     """
 
     geometry_ids: list[GeometryId]
@@ -112,6 +135,7 @@ class ContactSample(NamedTuple):
     row_forces: Array
     statistics: tuple[Any, ...] | None = None
     surfaces: SurfaceSample | None = None
+    deformables: DeformableSample | None = None
 
 
 class ContactModelArrays:

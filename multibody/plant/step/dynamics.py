@@ -81,6 +81,7 @@ from merganser.multibody.plant.workspace import Workspace
 
 if TYPE_CHECKING:
     from merganser.framework import Context
+    from merganser.multibody.plant.step.deformable_steps import DeformableSteps
 
 __all__ = ["PlantDynamics"]
 
@@ -100,11 +101,13 @@ class PlantDynamics:
         can_constrain: whether there may be constraints in steps.
         has_multipliers: whether loop joints or constraints hold in continuous time.
         may_touch: whether there is anything that may touch: geometries, or contacts of kinds.
+        deformables: steps of deformable bodies; None if there are none.
     """
 
     can_constrain = False
     may_touch = False
     has_multipliers = False
+    deformables: DeformableSteps | None = None
 
     def __init__(
         self,
@@ -127,12 +130,16 @@ class PlantDynamics:
     def freeze(self) -> None:
         """Called by Finalize()."""
         self.contact_geometry.freeze()
+        if self.deformables is not None and self.deformables.may_touch:
+            self.contact_geometry.may_touch = True
         has_rows = self.constraints.has_rows()
         self.has_multipliers = has_rows and not self.model.is_discrete
         has_friction = self.model.is_discrete and bool(len(self.model.contact.frictions))
         has_limits = bool(len(self.model.contact.limits))
         self.may_touch = self.contact_geometry.may_touch or len(self.model.contact.sources) > 0
         self.can_constrain = self.may_touch or has_limits or has_friction or has_rows
+        if self.deformables is not None:
+            self.can_constrain = self.can_constrain or self.deformables.may_constrain
         names = joints_with_limits_left_out(self._tree)
         if names and scalar_of(self.model.system) is float:
             self.warn_once(
@@ -254,10 +261,13 @@ class PlantDynamics:
         def compute(buffers: StepBuffers, out: StepResults) -> int:
             return int(take_step(buffers.model, buffers.state, h, inputs, buffers.work, out))
 
-        status, buffers, out = self._run(context, w, table, compute)
+        run = compute if self.deformables is None else self.deformables.step_of(context, w, inputs, h)
+        status, buffers, out = self._run(context, w, table, run)
         buffers.F_applied = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
         buffers.sample = sample_of_step(buffers, w, out, buffers.F_applied) if status == 0 else None
         if status == 0:
+            if self.deformables is not None:
+                self.deformables.add_to_sample(w, buffers, out, h)
             result[:] = out.x_next
         return status
 

@@ -13,7 +13,12 @@ from merganser.geometry.hydroelastic.face_columns import FACE_NUMBERS
 from merganser.geometry.hydroelastic.polygons import MOST_CORNERS
 from merganser.geometry.ids import GeometryId
 from merganser.geometry.proximity.layout import contact_dtype
-from merganser.multibody.plant.step.contact_arrays import NUM_FORCE_VALUES, ContactSample, SurfaceSample
+from merganser.multibody.plant.step.contact_arrays import (
+    NUM_FORCE_VALUES,
+    ContactSample,
+    DeformableSample,
+    SurfaceSample,
+)
 
 __all__ = ["check_sample", "float_sample", "plain_sample", "sample_of"]
 
@@ -66,7 +71,9 @@ def plain_sample(record: tuple[Any, ...] | None) -> list[Any] | None:
     if contacts is None:
         return [*arrays, None]
     surfaces = None if contacts.surfaces is None else list(contacts.surfaces)
-    return [*arrays, list(contacts._replace(contacts=contacts.contacts.tobytes(), surfaces=surfaces))]
+    of_deformables = None if contacts.deformables is None else list(contacts.deformables)
+    records = contacts.contacts.tobytes()
+    return [*arrays, list(contacts._replace(contacts=records, surfaces=surfaces, deformables=of_deformables))]
 
 
 def sample_of(plain: Any, shapes: Shapes, loading: Loading) -> tuple[Any, ...] | None:
@@ -92,9 +99,8 @@ def sample_of(plain: Any, shapes: Shapes, loading: Loading) -> tuple[Any, ...] |
         _check(array, shape, *scalars)
     if contacts is None:
         return (*arrays, None)
-    ids, bodies, geometries, records, forces, tau, tau_joints, row_forces, statistics, surfaces = contacts
-    if not (isinstance(ids, list) and all(isinstance(id, GeometryId) for id in ids)):
-        raise TypeError("a sample lists the identifiers of geometries")
+    ids, bodies, geometries, records, forces, tau, tau_joints, row_forces, statistics, surfaces, deformables = contacts
+    _check_ids(ids)
     found: Array = np.frombuffer(records, contact_dtype).copy()
     _check(bodies, (len(ids),), np.dtype(np.int64))
     _check(geometries, (len(found), 2), np.dtype(np.int64))
@@ -107,8 +113,40 @@ def sample_of(plain: Any, shapes: Shapes, loading: Loading) -> tuple[Any, ...] |
     if not isinstance(statistics, (tuple, type(None))):
         raise TypeError("the statistics of a step are a tuple")
     of_surfaces = None if surfaces is None else _surfaces_of(surfaces, len(ids), scalars)
-    sample = ContactSample(ids, bodies, geometries, found, forces, tau, tau_joints, row_forces, statistics, of_surfaces)
-    return (*arrays, sample)
+    of_deformables = None if deformables is None else _deformables_of(deformables)
+    of_all = forces, tau, tau_joints, row_forces, statistics, of_surfaces, of_deformables
+    return (*arrays, ContactSample(ids, bodies, geometries, found, *of_all))
+
+
+def _check_ids(ids: Any) -> None:
+    if not (isinstance(ids, list) and all(isinstance(id, GeometryId) for id in ids)):
+        raise TypeError("a sample lists the identifiers of geometries")
+
+
+def _deformables_of(plain: list[Any]) -> DeformableSample:
+    """The contacts of deformable bodies of a sample; errors as above."""
+    ids, pairs, corners, faces, owners, sources, forces = plain
+    _check_ids(ids)
+    _check_faces(corners, faces, owners, np.dtype(float))
+    _check(pairs, (len(pairs), 2), np.dtype(np.int64))
+    _check(sources, (len(sources),), np.dtype(np.int64))
+    _check(forces, (len(sources), NUM_FORCE_VALUES), np.dtype(float))
+    _check_indices((pairs, len(ids)), (owners[:, 0], len(pairs)), (sources, len(faces)))
+    return DeformableSample(ids, pairs, corners, faces, owners, sources, forces)
+
+
+def _check_faces(corners: Any, faces: Any, owners: Any, *scalars: Any) -> None:
+    _check(faces, (len(faces), FACE_NUMBERS), *scalars)
+    _check(corners, (len(faces), MOST_CORNERS, 4), *scalars)
+    _check(owners, (len(faces), 4), np.dtype(np.int64))
+    if owners.size and not 3 <= owners[:, 1].min() <= owners[:, 1].max() <= MOST_CORNERS:
+        raise ValueError(f"a face has not 3 to {MOST_CORNERS} corners")
+
+
+def _check_indices(*of_arrays: tuple[Array, int]) -> None:
+    for indices, size in of_arrays:
+        if indices.size and not 0 <= indices.min() <= indices.max() < size:
+            raise ValueError(f"an index of its contact surfaces is none of {size}")
 
 
 def _surfaces_of(plain: list[Any], num_geometries: int, scalars: tuple[Any, ...]) -> SurfaceSample:
@@ -116,17 +154,11 @@ def _surfaces_of(plain: list[Any], num_geometries: int, scalars: tuple[Any, ...]
     pairs, corners, faces, owners, sources, forces, is_triangle, is_compliant = plain
     integer = np.dtype(np.int64)
     _check(pairs, (len(pairs), 2), integer)
-    _check(faces, (len(faces), FACE_NUMBERS), *scalars)
-    _check(corners, (len(faces), MOST_CORNERS, 4), *scalars)
-    _check(owners, (len(faces), 4), integer)
+    _check_faces(corners, faces, owners, *scalars)
     _check(sources, (len(sources),), integer)
     _check(forces, (len(sources), NUM_FORCE_VALUES), *scalars)
     _check(is_compliant, (num_geometries,), np.dtype(np.bool_))
-    for indices, size in ((pairs, num_geometries), (owners[:, 0], len(pairs)), (sources, len(faces))):
-        if indices.size and not 0 <= indices.min() <= indices.max() < size:
-            raise ValueError(f"an index of its contact surfaces is none of {size}")
-    if owners.size and not 3 <= owners[:, 1].min() <= owners[:, 1].max() <= MOST_CORNERS:
-        raise ValueError(f"a face has not 3 to {MOST_CORNERS} corners")
+    _check_indices((pairs, num_geometries), (owners[:, 0], len(pairs)), (sources, len(faces)))
     return SurfaceSample(pairs, corners, faces, owners, sources, forces, bool(is_triangle), is_compliant)
 
 

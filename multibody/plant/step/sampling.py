@@ -12,7 +12,6 @@ from merganser.framework import CacheEntry, Context, ValueProducer
 from merganser.framework.core.inside import join_discrete_updates, use_native_event
 from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
-from merganser.multibody.plant.deformable_model import DeformableModel
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.state_views import StateViews
 from merganser.multibody.plant.step.contact_arrays import ContactSample
@@ -93,7 +92,7 @@ class Sampling:
     output ports compute the dynamics from what state and inputs are at the moment, as those of continuous plants do.
 
     Args:
-        model, views, dynamics, deformables: of the plant.
+        model, views, dynamics: of the plant.
 
     Attributes:
         dynamics: as given.
@@ -109,11 +108,9 @@ class Sampling:
     _body_dynamics_now_entry: CacheEntry
     _constant_parameters_entry: CacheEntry
 
-    def __init__(
-        self, model: PlantModel, views: StateViews, dynamics: PlantDynamics, deformables: DeformableModel
-    ) -> None:
+    def __init__(self, model: PlantModel, views: StateViews, dynamics: PlantDynamics) -> None:
         self._model, self._tree, self._system = model, model.tree, model.system
-        self._views, self.dynamics, self._deformables = views, dynamics, deformables
+        self._views, self.dynamics = views, dynamics
         dynamics.native.sample_for(self)
         self.is_used = model.is_discrete
 
@@ -158,15 +155,18 @@ class Sampling:
     def _calc_step(self, context: Context, discrete_state: Any) -> None:
         """Computes the state one time step later: semi-implicit Euler, joint damping and PD control implicit."""
         self.dynamics.advance(context, discrete_state.get_mutable_value())
-        if self._model.num_deformables:
-            self._deformables.step(context, discrete_state.get_mutable_vector)
+        self._write_deformables(context, discrete_state.get_mutable_vector)
 
     def _calc_sampled_step(self, context: Context, state: Any) -> None:
         """Computes the state one time step later, and stores what the dynamics were."""
         sample = self.take_sample(context, state.get_mutable_discrete_state(0).get_mutable_value())
-        if self._model.num_deformables:
-            self._deformables.step(context, state.get_mutable_discrete_state)
+        self._write_deformables(context, state.get_mutable_discrete_state)
         state.get_mutable_abstract_state(self.state_index).set_value(sample.stored())
+
+    def _write_deformables(self, context: Context, next_state: Any) -> None:
+        """Writes the states of deformable bodies, which the dynamics have computed with those of the others."""
+        if self.dynamics.deformables is not None:
+            self.dynamics.deformables.write(context, self._views.workspace(context), next_state)
 
     def take_sample(self, context: Context, result: Array) -> DynamicsSample:
         """Does what advance() does, and puts it on record; what follows from that is left to who asks for it."""

@@ -227,9 +227,11 @@ def test_a_step_is_the_same_compiled_and_interpreted(model):
 def test_newtons_method_takes_one_iteration_for_linear_materials_and_few_for_others():
     for model in MaterialModel:
         body = clamped_bar(config(model))
-        swing(body, 3)
+        q, v = swing(body, 3)
+        work = body.make_work()
+        body.step(0.01, q, v, gravity(body), work)
         is_linear = model in (MaterialModel.kLinear, MaterialModel.kLinearCorotated)
-        assert body.report["iterations"] == 1 if is_linear else body.report["iterations"] <= 5
+        assert work.report["iterations"] == 1 if is_linear else work.report["iterations"] <= 5
 
 
 # ---------------------------------------------------------------------- what cannot be

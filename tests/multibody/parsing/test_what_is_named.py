@@ -67,9 +67,9 @@ SDF_CASES = {
         in_link("<drake:visual name='v'><drake:geometry><drake:box/></drake:geometry></drake:visual>"), ""
     ),
     "deformable bodies": (
-        in_link("<drake:deformable_properties><drake:youngs_modulus>1</drake:youngs_modulus>"
-                "</drake:deformable_properties>"),
-        "1: <drake:deformable_properties> {}; the body is rigid.",
+        in_link('<collision name="c"><geometry><sphere><radius>1</radius></sphere></geometry></collision>'
+                "<drake:deformable_properties><drake:colour>1</drake:colour></drake:deformable_properties>"),
+        "1: <drake:colour> {}.",
     ),
     "a shape": (
         in_link('<collision name="c"><geometry><heightmap/></geometry></collision>'),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from merganser.framework import DiagramBuilder
 from merganser.framework.autodiff import AutoDiffXd
 from merganser.framework.core.context_file import LoadContext, save_context
 from merganser.framework.math import RigidTransform, RollPitchYaw
-from merganser.geometry import Box, Capsule, GeometryInstance, ProximityProperties, SceneGraph, Sphere
+from merganser.geometry import Box, Capsule, GeometryInstance, SceneGraph, Sphere
 from merganser.multibody.fem import ForceDensityType, MaterialModel
 from merganser.multibody.plant import (
     AddMultibodyPlantSceneGraph,
@@ -331,26 +330,6 @@ def test_bodies_that_cannot_be_leave_nothing_behind() -> None:
     with pytest.raises(RuntimeError, match="model instance"):
         scene.model.RegisterDeformableBody(bar("rod"), ModelInstanceIndex(9), config(), 0.1)
     assert scene.model.num_bodies() == 1 and len(inspector.GetAllDeformableGeometryIds()) == 1
-
-
-def test_a_body_fixed_to_one_that_can_move_is_refused_at_finalize() -> None:
-    scene = Scene()
-    body = scene.plant.AddRigidBody("cart", SpatialInertia.SolidCubeWithMass(1.0, 0.1))
-    scene.model.AddFixedConstraint(scene.id, body, RigidTransform(), Box(1.0, 1.0, 1.0), RigidTransform())
-    with pytest.raises(RuntimeError, match="'bar' is fixed to body 'cart', which can move"):
-        scene.plant.Finalize()
-
-
-def test_contact_that_is_not_computed_is_told_once_by_name() -> None:
-    scene = Scene()
-    geometry = bar("jelly")
-    geometry.set_proximity_properties(ProximityProperties())
-    scene.model.RegisterDeformableBody(geometry, config(), 0.1)
-    with pytest.warns(RuntimeWarning, match=r"\['jelly'\].* have proximity properties, but contact"):
-        scene.plant.Finalize()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        Scene().plant.Finalize()
 
 
 def test_a_motion_that_fails_names_the_body_and_the_time() -> None:

@@ -1,0 +1,164 @@
+"""Contact pairs of deformable bodies, whose ends are points of triangles and tetrahedra instead of bodies.
+
+A face of area A and pressure p, in which a triangle of a deformable body D lies in the pressure field of a rigid body
+R (../../geometry/deformable/moving_meshes.py), presses with f_0 = A p at its centroid C. The field gives way like a
+spring of its pressure gradient g_R along the normal n, out of D into R, and the surface of D like one of C_D:
+
+    g_R = n . grad p_R,   1 / g = 1 / g_R + 1 / C_D,   k = A g,   phi = -p / g                                    (1)
+
+A face whose pressure does not grow along n is no pair. A face of two deformable bodies, in which both are by the same e
+below their surfaces at rest, has
+
+    k = A C_D,   phi = -e                                                                                         (2)
+
+No pair are faces of tetrahedra that are inside out. C moves with the vertices of its triangle or tetrahedron,
+
+    v_C = sum_a w_a v_a,   p_C = sum_a w_a p_a,   sum_a w_a = 1                                                   (3)
+
+Materials combine as those of points do, equation (1) of contact_pairs.py, with g of (1) and C_D as stiffnesses.
+
+Sources: X. Han, J. Masterjohn, A. Castro (2023), A Convex Formulation of Frictional Contact between Rigid and
+Deformable Bodies, section V; C_D, (2) and g in place of g_R for dissipations as Drake has them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from merganser.framework.native import device, kernel
+from merganser.geometry.hydroelastic.face_columns import AREA, CENTROID, GRAD_M, NORMAL, PRESSURE
+from merganser.geometry.hydroelastic.layout import Meshes
+from merganser.multibody.contact.contact_pairs import (
+    OF_FACE,
+    combine_dissipation,
+    combine_materials,
+    set_surface_velocity,
+)
+from merganser.multibody.contact.layout import Array, Count
+from merganser.multibody.kernels.spatial import Vector3, cross, dot, set_vector, subtract, vector
+
+__all__ = ["MOST_NODES", "SURFACE_STIFFNESS", "end_dtype", "make_deformable_pairs", "row_dtype"]
+
+SURFACE_STIFFNESS = 1e8  # C_D [Pa/m]
+MOST_NODES = 4  # that an end hangs on
+_LEAST_AREA = 1e-14  # [m²], as of other faces
+_LEAST_GRADIENT = 1e-14  # [Pa/m]
+
+# What an end of a pair hangs on, where that is no rigid body.
+end_dtype = np.dtype(
+    [
+        ("body", np.int64),  # number of the deformable body; -1 for a rigid one, which the pair names
+        ("nodes", np.int64, (MOST_NODES,)),  # vertices of its mesh; -1 for none
+        ("weights", np.float64, (MOST_NODES,)),  # w of equation (3)
+    ]
+)
+
+# What a row of moving_meshes.py is.
+row_dtype = np.dtype(
+    [
+        ("body", np.int64),  # number of the deformable body; -1 of rigid geometries
+        ("first_vertex", np.int64),  # of its mesh
+    ]
+)
+
+
+@device
+def calc_make_deformable_pairs(
+    # Model:
+    materials: Array,  # of all rows, records of material_dtype
+    mesh_rows: Array,  # records of row_dtype
+    opposite: Array,  # see moving_meshes.py
+    meshes: Meshes,
+    # In:
+    X_WG_in: Array,  # shape [num_rows, 4, 4]
+    candidates_in: Array,  # pairs of rows: rigid and surface, or two volumes; shape [num_candidates, 2]
+    faces_in: Array,  # numbers of the faces, see face_columns.py
+    owners_in: Array,  # row of the candidate, number of corners, elements of the first and the second row
+    # Out:
+    pairs_out: Array,  # of contact_pair_dtype: A is the first row, B the second; as long as faces_in or longer
+    ends_out: Array,  # of A and B, records of end_dtype, shape [.., 2]
+) -> Count:
+    """Writes the pairs; returns how many there are. Their source is the row of the face."""
+    count, vertices, elements = 0, meshes.vertices, meshes.elements
+    for i in range(faces_in.shape[0]):
+        face, e, f = faces_in[i], owners_in[i, 2], owners_in[i, 3]
+        m, n = candidates_in[owners_in[i, 0], 0], candidates_in[owners_in[i, 0], 1]
+        M, N, pair = materials[m], materials[n], pairs_out[count]
+        if not face[AREA] > _LEAST_AREA:
+            continue
+        p_WC = vector(face[CENTROID:])
+        if mesh_rows[m]["body"] < 0:
+            growth = dot(vector(face[NORMAL:]), vector(face[GRAD_M:]))
+            if not growth > _LEAST_GRADIENT:
+                continue
+            volume = _volume(vertices, opposite[f], elements[f, 0], elements[f, 1], elements[f, 2])
+            if not volume > 0.0:
+                continue
+            g = growth * SURFACE_STIFFNESS / (growth + SURFACE_STIFFNESS)
+            stiffness_M, gap = g, -face[PRESSURE] / g
+            ends_out[count, 0]["body"] = -1
+            _set_end_of_triangle(mesh_rows[n], vertices, elements[f], p_WC, ends_out[count, 1])
+        else:
+            g, stiffness_M, gap = SURFACE_STIFFNESS, SURFACE_STIFFNESS, -face[PRESSURE]
+            if not _set_end_of_tetrahedron(mesh_rows[m], vertices, elements[e], p_WC, ends_out[count, 0]):
+                continue
+            if not _set_end_of_tetrahedron(mesh_rows[n], vertices, elements[f], p_WC, ends_out[count, 1]):
+                continue
+        combine_materials(M, N, pair)
+        set_surface_velocity(M, N, X_WG_in[m], X_WG_in[n], pair)
+        pair["dissipation"] = combine_dissipation(stiffness_M, M["dissipation"], SURFACE_STIFFNESS, N["dissipation"])
+        pair["origin"], pair["source"] = OF_FACE, i
+        set_vector(pair["p_WC"], p_WC)
+        set_vector(pair["nhat_BA_W"], vector(face[NORMAL:]))
+        pair["stiffness"], pair["phi"] = face[AREA] * g, gap
+        pair["elastic_force"] = -pair["stiffness"] * gap
+        count += 1
+    return count
+
+
+make_deformable_pairs = kernel(calc_make_deformable_pairs)
+
+
+@device
+def _volume(vertices: Array, a: int, b: int, c: int, d: int) -> float:
+    """Six times the volume of a tetrahedron, positive if b, c, d are clockwise seen from a."""
+    p = vector(vertices[a])
+    u, v, w = (
+        subtract(vector(vertices[b]), p), subtract(vector(vertices[c]), p), subtract(vector(vertices[d]), p)
+    )  # fmt: skip
+    return dot(u, cross(v, w))
+
+
+@device
+def _set_end_of_triangle(row: Array, vertices: Array, triangle: Array, p_WC: Vector3, end_out: Any) -> None:
+    """The end at a point of a triangle, with the weights of equation (3)."""
+    a, b, c = vector(vertices[triangle[0]]), vector(vertices[triangle[1]]), vector(vertices[triangle[2]])
+    n = cross(subtract(b, a), subtract(c, a))
+    scale, weights = 1.0 / dot(n, n), end_out["weights"]
+    end_out["body"] = row["body"]
+    for k in range(3):
+        end_out["nodes"][k] = triangle[k] - row["first_vertex"]
+    weights[0] = scale * dot(n, cross(subtract(c, b), subtract(p_WC, b)))
+    weights[1] = scale * dot(n, cross(subtract(a, c), subtract(p_WC, c)))
+    weights[2] = 1.0 - weights[0] - weights[1]
+    end_out["nodes"][3], weights[3] = -1, 0.0
+
+
+@device
+def _set_end_of_tetrahedron(row: Array, vertices: Array, corners: Array, p_WC: Vector3, end_out: Any) -> bool:
+    """The end at a point of a tetrahedron, with the weights of equation (3); False if it is inside out."""
+    volume = _volume(vertices, corners[0], corners[1], corners[2], corners[3])
+    if not volume > 0.0:
+        return False
+    weights, origin = end_out["weights"], vector(vertices[corners[0]])
+    u, v = subtract(vector(vertices[corners[1]]), origin), subtract(vector(vertices[corners[2]]), origin)
+    w, r = subtract(vector(vertices[corners[3]]), origin), subtract(p_WC, origin)
+    end_out["body"] = row["body"]
+    for k in range(4):
+        end_out["nodes"][k] = corners[k] - row["first_vertex"]
+    weights[1], weights[2] = dot(r, cross(v, w)) / volume, dot(r, cross(w, u)) / volume
+    weights[3] = dot(r, cross(u, v)) / volume
+    weights[0] = 1.0 - weights[1] - weights[2] - weights[3]
+    return True
