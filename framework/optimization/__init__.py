@@ -1,5 +1,6 @@
 """Mathematical programs and their solvers: the names of pydrake.solvers."""
 
+from merganser.framework.optimization.bilinear_products import AddBilinearProductMcCormickEnvelopeSos2
 from merganser.framework.optimization.binding import Binding
 from merganser.framework.optimization.branch_and_bound import MixedIntegerBranchAndBound
 from merganser.framework.optimization.choose import (
@@ -71,10 +72,19 @@ from merganser.framework.optimization.other_solvers import (
     ScsSolver,
     SnoptSolver,
 )
+from merganser.framework.optimization.outer_approximation_solver import (
+    OuterApproximationSolver,
+    OuterApproximationSolverDetails,
+)
 from merganser.framework.optimization.parallel import SolveInParallel
 from merganser.framework.optimization.program import MathematicalProgram
 from merganser.framework.optimization.quadratic_constraints import LinearComplementarityConstraint, QuadraticConstraint
 from merganser.framework.optimization.result import MathematicalProgramResult
+from merganser.framework.optimization.rotation_constraints import MixedIntegerRotationConstraintGenerator
+from merganser.framework.optimization.semidefinite_relaxation import (
+    MakeSemidefiniteRelaxation,
+    SemidefiniteRelaxationOptions,
+)
 from merganser.framework.optimization.slsqp_solver import SlsqpSolver, SlsqpSolverDetails
 from merganser.framework.optimization.solver import SolverInterface
 from merganser.framework.optimization.solver_options import SolverOptions
@@ -82,9 +92,13 @@ from merganser.framework.optimization.special_ordered_sets import (
     AddLogarithmicSos1Constraint,
     AddLogarithmicSos2Constraint,
     AddSos2Constraint,
+    IntervalBinning,
 )
 
 __all__ = [
+    "OuterApproximationSolver",
+    "OuterApproximationSolverDetails",
+    "AddBilinearProductMcCormickEnvelopeSos2",
     "AddLogarithmicSos1Constraint",
     "AddLogarithmicSos2Constraint",
     "AddSos2Constraint",
@@ -111,6 +125,7 @@ __all__ = [
     "HighsSolverDetails",
     "InteriorPointSolver",
     "InteriorPointSolverDetails",
+    "IntervalBinning",
     "IpoptSolver",
     "L1NormCost",
     "L2NormCost",
@@ -123,12 +138,14 @@ __all__ = [
     "LinearSystemSolver",
     "LorentzConeConstraint",
     "MakeFirstAvailableSolver",
+    "MakeSemidefiniteRelaxation",
     "MakeSolver",
     "MathematicalProgram",
     "MathematicalProgramResult",
     "MinimumValueLowerBoundConstraint",
     "MinimumValueUpperBoundConstraint",
     "MixedIntegerBranchAndBound",
+    "MixedIntegerRotationConstraintGenerator",
     "MobyLcpSolver",
     "MosekSolver",
     "NloptSolver",
@@ -143,6 +160,7 @@ __all__ = [
     "QuadraticCost",
     "RotatedLorentzConeConstraint",
     "ScsSolver",
+    "SemidefiniteRelaxationOptions",
     "SlsqpSolver",
     "SlsqpSolverDetails",
     "SnoptSolver",

@@ -27,7 +27,7 @@ CONVEX = frozenset(
     }
 )  # fmt: skip
 _LARGE = 10_000  # entries of P and A; less than that takes less than 50 ms, which nobody interrupts
-_OUTCOMES = {
+OUTCOMES = {
     "Solved": SolutionResult.kSolutionFound,
     "AlmostSolved": SolutionResult.kSolutionFound,
     "PrimalInfeasible": SolutionResult.kInfeasibleConstraints,
@@ -84,13 +84,13 @@ class ClarabelSolver(SolverInterface):
         settings = _settings(clarabel, options)
 
         def solve() -> Any:
-            cones = _cones(clarabel, form)
+            cones = cones_of(clarabel, form)
             return clarabel.DefaultSolver(form.P, form.q, form.A, form.b, cones, settings).solve()
 
         solution = _interruptible(solve) if form.A.nnz + form.P.nnz > _LARGE else solve()
         status = str(solution.status)
         details = ClarabelSolverDetails(solution.solve_time, solution.iterations, status)
-        result = _OUTCOMES.get(status, SolutionResult.kSolverSpecificError)
+        result = OUTCOMES.get(status, SolutionResult.kSolverSpecificError)
         return Outcome(result, form.point(np.array(solution.x)), details, form.duals(np.array(solution.z)))
 
 
@@ -109,7 +109,7 @@ def _interruptible(function: Callable[[], Any]) -> Any:
     return result[0]
 
 
-def _cones(clarabel: Any, form: ConicForm) -> list[Any]:
+def cones_of(clarabel: Any, form: ConicForm) -> list[Any]:
     kinds = {"lorentz": clarabel.SecondOrderConeT, "matrix": clarabel.PSDTriangleConeT}
     cones: list[Any] = []
     if form.linear.num_equations:
