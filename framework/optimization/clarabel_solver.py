@@ -6,7 +6,7 @@ __all__ = ["ClarabelSolver", "ClarabelSolverDetails"]
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -41,11 +41,18 @@ OUTCOMES = {
 
 @dataclass(eq=False)
 class ClarabelSolverDetails:
-    """What Clarabel tells: time [s], iterations, and its own word for how it ended."""
+    """What Clarabel tells: time [s], iterations, its own word for how it ended; costs without constants, what is left
+    of equations, and prices y and values s of the rows of the conic form."""
 
     solve_time: float
     iterations: int
     status: str
+    primal_objective: float = np.nan
+    dual_objective: float = np.nan
+    primal_residual: float = np.nan
+    dual_residual: float = np.nan
+    y: Array = field(default_factory=lambda: np.zeros(0), repr=False)
+    s: Array = field(default_factory=lambda: np.zeros(0), repr=False)
 
 
 def convexity_objection(prog: MathematicalProgram) -> str:
@@ -89,9 +96,13 @@ class ClarabelSolver(SolverInterface):
 
         solution = _interruptible(solve) if form.A.nnz + form.P.nnz > _LARGE else solve()
         status = str(solution.status)
-        details = ClarabelSolverDetails(solution.solve_time, solution.iterations, status)
+        z = np.array(solution.z)
+        details = ClarabelSolverDetails(
+            solution.solve_time, solution.iterations, status, solution.obj_val, solution.obj_val_dual,
+            solution.r_prim, solution.r_dual, z, np.array(solution.s),
+        )  # fmt: skip
         result = OUTCOMES.get(status, SolutionResult.kSolverSpecificError)
-        return Outcome(result, form.point(np.array(solution.x)), details, form.duals(np.array(solution.z)))
+        return Outcome(result, form.point(np.array(solution.x)), details, form.duals(z))
 
 
 def _interruptible(function: Callable[[], Any]) -> Any:

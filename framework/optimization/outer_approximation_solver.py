@@ -129,7 +129,7 @@ class _Search:
             self.lower = float(found.fun)
             if self._x is not None and self.best - self.lower <= _GAP * max(1.0, abs(self.best)):
                 break
-            values = tuple(int(round(value)) for value in found.x[self._integers])
+            values = tuple(round(value) for value in found.x[self._integers])
             self._add_tangents(found.x[:-1])
             if values in seen:  # of these all is known; rounding let them come again
                 self._exclude(values)

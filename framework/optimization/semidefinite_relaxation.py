@@ -126,7 +126,7 @@ def MakeSemidefiniteRelaxation(
     relaxed.AddDecisionVariables(prog.decision_variables())
     relaxed.AddDecisionVariables([one])
     relaxed.AddLinearEqualityConstraint(np.ones((1, 1)), [1.0], [one])
-    for binding in prog.linear_costs() + prog.GetLinearConstraints():
+    for binding in prog.linear_costs() + prog.GetLinearConstraints() + prog.bounding_box_constraints():
         relaxed._add(binding)
     if variable_groups is None:
         groups = [_Group(relaxed, prog.decision_variables(), one, "Y")]
