@@ -18,7 +18,7 @@ def test_acrobots_are_alike() -> None:
     plants = [module.MakeAcrobotPlant(module.AcrobotParameters(), True) for module in (ours, drake_acrobot)]
     contexts = [plant.CreateDefaultContext() for plant in plants]
     for seed in range(3):
-        x, vdot = np.random.default_rng(seed).normal(size=(2, 4))
+        x = np.random.default_rng(seed).normal(size=4)
         results = []
         for plant, context in zip(plants, contexts):
             plant.SetPositionsAndVelocities(context, x)
