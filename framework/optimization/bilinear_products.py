@@ -69,7 +69,7 @@ def AddBilinearProductMcCormickEnvelopeSos2(
     corners = prog.NewContinuousVariables(m, n, "lambda")
     flat = corners.ravel()
     prog.AddBoundingBoxConstraint(0.0, 1.0, flat)
-    sums = (np.kron(np.eye(m), np.ones((1, n))), np.kron(np.ones((1, m)), np.eye(n)))
+    sums: list[Array] = [np.repeat(np.eye(m), n, axis=1), np.tile(np.eye(n), m)]
     for S, B in zip(sums, chosen):
         add_sos2(prog, Weights(S, np.zeros(S.shape[0]), flat), B, binning)
     product = Weights.of([w], where)

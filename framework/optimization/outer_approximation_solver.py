@@ -64,7 +64,8 @@ class OuterApproximationSolver(SolverInterface):
 
     def _solve(self, prog: MathematicalProgram, guess: Array, options: SolverOptions) -> Outcome:
         given = options.of(self.NAME)
-        search = _Search(prog, given.get("time_limit"))
+        limit = given.get("time_limit")
+        search = _Search(prog, None if limit is None else float(limit))
         result = search.run(int(given.get("max_iter", 1000)))
         details = OuterApproximationSolverDetails(search.iterations, len(search.rows), search.lower_bound())
         return Outcome(result, search.point(), details)
@@ -160,7 +161,7 @@ class _Search:
             constraints=LinearConstraint(A, low, high),
             bounds=self._box,
             integrality=integrality,
-            options={} if self._time_limit is None else {"time_limit": float(self._time_limit)},
+            options={} if self._time_limit is None else {"time_limit": self._time_limit},
         )
 
     def _convex(self, values: Array | None) -> SolutionResult:

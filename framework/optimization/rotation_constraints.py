@@ -244,7 +244,7 @@ class MixedIntegerRotationConstraintGenerator:
 
 def _triples(R: Objects, B: list[list[Objects]]) -> list[tuple[Objects, Objects, Objects, list[Objects]]]:
     """Each column and row with the two after it, going round, and the binary variables of its entries."""
-    triples = []
+    triples: list[Any] = []
     for k in range(3):
         following = [k, (k + 1) % 3, (k + 2) % 3]
         triples.append((*(R[:, i] for i in following), [B[i][k] for i in range(3)]))

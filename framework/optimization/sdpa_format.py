@@ -172,13 +172,15 @@ def _by_null_space(problem: _Problem, B: Array, d: Array) -> tuple[_Problem, flo
     """(1) whose dual has the variables t of y = y0 + N t; and the constant a'y0 of its value."""
     a = np.array(problem.a)
     whole = np.vstack((B, np.zeros((a.size - len(B), d.size))))
-    y0, _, rank, _ = np.linalg.lstsq(whole.T, d, rcond=None)
+    found = np.linalg.lstsq(whole.T, d, rcond=None)
+    y0: Any = found[0]
+    rank = int(found[2])
     if np.abs(whole.T @ y0 - d).max(initial=0.0) > 1e-9 * max(1.0, float(np.abs(d).max(initial=0.0))):
         raise ValueError(
             "GenerateSDPA: the dual of the program has no solution, so its cost falls without end if it has a solution "
             "itself. Use another method, or bound the variables."
         )
-    N = np.linalg.svd(whole.T)[2][rank:].T if d.size else np.eye(a.size)
+    N: Any = np.linalg.svd(whole.T)[2][rank:].T if d.size else np.eye(a.size)
     reduced = _Problem(blocks=list(problem.blocks))
     reduced.C = _sum(problem.A, -y0)
     for column in N.T:

@@ -87,7 +87,7 @@ class _Group:
         """The matrix of a linear constraint with a column for each variable of the group."""
         places = [self.places[id(variable)] for variable in binding._variables.tolist()]
         A = np.zeros((binding.evaluator().num_constraints(), len(self.places)))
-        np.add.at(A, (slice(None), places), binding.evaluator().GetDenseA())
+        np.add.at(A.T, places, binding.evaluator().GetDenseA().T)
         return A
 
 
@@ -185,14 +185,14 @@ def _tighten(
                 relaxed._add(Binding(LinearEqualityConstraint(rows, np.zeros(b.size)), np.append(group.Y[:, j], y[j])))
     if not options.add_implied_linear_constraints:
         return
-    rows = []  # (a, b) with b - a'y >= 0
+    pairs: list[Array] = []  # (a, b) with b - a'y >= 0
     for binding in filter(group.has, prog.linear_constraints() + prog.bounding_box_constraints()):
         A, low, high = group.spread(binding), binding.evaluator()._lower, binding.evaluator()._upper
         for row, least, most in zip(A, low, high):
-            rows += [np.append(row, most)] if np.isfinite(most) else []
-            rows += [np.append(-row, -least)] if np.isfinite(least) else []
-    if rows:
-        relaxed._add(_products(group, np.array(rows)))
+            pairs += [np.append(row, most)] if np.isfinite(most) else []
+            pairs += [np.append(-row, -least)] if np.isfinite(least) else []
+    if pairs:
+        relaxed._add(_products(group, np.array(pairs)))
 
 
 def _products(group: _Group, rows: Array) -> Binding:

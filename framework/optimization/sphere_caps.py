@@ -38,7 +38,8 @@ def caps_of_boxes(phi: Array) -> list[Cap]:
     """The caps of all boxes of the intervals between phi, which has 0 and is symmetric to it."""
     caps = []
     cached: dict[tuple[float, ...], tuple[Array | None, float]] = {}
-    for index in product(range(phi.size - 1), repeat=3):
+    count = range(phi.size - 1)
+    for index in product(count, count, count):
         ends = np.array([(phi[i], phi[i + 1]) for i in index])
         sign = np.where(ends.sum(axis=1) < 0.0, -1.0, 1.0)
         low, high = np.sort(np.abs(ends), axis=1).T
