@@ -17,6 +17,7 @@ import framework_rows
 import hydroelastic_rows
 import kernel_rows
 import numpy as np
+import optimization_rows
 import plant_rows
 import proximity_rows
 import rendering_rows
@@ -100,6 +101,7 @@ def main() -> None:
     ours = merganser_library()
     modules = (
         plant_rows, kernel_rows, single_call_rows, simulation_rows, framework_rows, contact_rows, study_rows,
+        optimization_rows,
         proximity_rows,
         hydroelastic_rows,
         rendering_rows,
