@@ -1,5 +1,10 @@
 """Mathematical programs and their solvers: the names of pydrake.solvers."""
 
+from merganser.framework.optimization.augmented_lagrangian import (
+    AugmentedLagrangianNonsmooth,
+    AugmentedLagrangianSmooth,
+)
+from merganser.framework.optimization.bilinear_products import AddBilinearProductMcCormickEnvelopeSos2
 from merganser.framework.optimization.binding import Binding
 from merganser.framework.optimization.branch_and_bound import MixedIntegerBranchAndBound
 from merganser.framework.optimization.choose import (
@@ -71,47 +76,79 @@ from merganser.framework.optimization.other_solvers import (
     ScsSolver,
     SnoptSolver,
 )
+from merganser.framework.optimization.outer_approximation_solver import (
+    OuterApproximationSolver,
+    OuterApproximationSolverDetails,
+)
 from merganser.framework.optimization.parallel import SolveInParallel
 from merganser.framework.optimization.program import MathematicalProgram
+from merganser.framework.optimization.projected_gradient_solver import ProjectedGradientDescentSolver
 from merganser.framework.optimization.quadratic_constraints import LinearComplementarityConstraint, QuadraticConstraint
 from merganser.framework.optimization.result import MathematicalProgramResult
+from merganser.framework.optimization.rotation_constraints import MixedIntegerRotationConstraintGenerator
+from merganser.framework.optimization.sdpa_format import GenerateSDPA, RemoveFreeVariableMethod
+from merganser.framework.optimization.semidefinite_relaxation import (
+    MakeSemidefiniteRelaxation,
+    SemidefiniteRelaxationOptions,
+)
 from merganser.framework.optimization.slsqp_solver import SlsqpSolver, SlsqpSolverDetails
 from merganser.framework.optimization.solver import SolverInterface
+from merganser.framework.optimization.solver_details import (
+    ClpSolverDetails,
+    CsdpSolverDetails,
+    GurobiSolverDetails,
+    IpoptSolverDetails,
+    MosekSolverDetails,
+    NloptSolverDetails,
+    OsqpSolverDetails,
+    ScsSolverDetails,
+    SnoptSolverDetails,
+)
 from merganser.framework.optimization.solver_options import SolverOptions
 from merganser.framework.optimization.special_ordered_sets import (
     AddLogarithmicSos1Constraint,
     AddLogarithmicSos2Constraint,
     AddSos2Constraint,
+    IntervalBinning,
 )
 
 __all__ = [
+    "AddBilinearProductMcCormickEnvelopeSos2",
     "AddLogarithmicSos1Constraint",
     "AddLogarithmicSos2Constraint",
     "AddSos2Constraint",
     "AdjustableConstraint",
+    "AugmentedLagrangianNonsmooth",
+    "AugmentedLagrangianSmooth",
     "Binding",
     "BoundingBoxConstraint",
     "ChooseBestSolver",
     "ClarabelSolver",
     "ClarabelSolverDetails",
     "ClpSolver",
+    "ClpSolverDetails",
     "CommonSolverOption",
     "Constraint",
     "Cost",
     "CsdpSolver",
+    "CsdpSolverDetails",
     "EqualityConstrainedQPSolver",
     "EvaluatorBase",
     "ExponentialConeConstraint",
     "ExpressionConstraint",
     "ExpressionCost",
+    "GenerateSDPA",
     "GetAvailableSolvers",
     "GetProgramType",
     "GurobiSolver",
+    "GurobiSolverDetails",
     "HighsSolver",
     "HighsSolverDetails",
     "InteriorPointSolver",
     "InteriorPointSolverDetails",
+    "IntervalBinning",
     "IpoptSolver",
+    "IpoptSolverDetails",
     "L1NormCost",
     "L2NormCost",
     "LInfNormCost",
@@ -123,29 +160,41 @@ __all__ = [
     "LinearSystemSolver",
     "LorentzConeConstraint",
     "MakeFirstAvailableSolver",
+    "MakeSemidefiniteRelaxation",
     "MakeSolver",
     "MathematicalProgram",
     "MathematicalProgramResult",
     "MinimumValueLowerBoundConstraint",
     "MinimumValueUpperBoundConstraint",
     "MixedIntegerBranchAndBound",
+    "MixedIntegerRotationConstraintGenerator",
     "MobyLcpSolver",
     "MosekSolver",
+    "MosekSolverDetails",
     "NloptSolver",
+    "NloptSolverDetails",
     "OsqpSolver",
+    "OsqpSolverDetails",
+    "OuterApproximationSolver",
+    "OuterApproximationSolverDetails",
     "PerspectiveQuadraticCost",
     "PositiveSemidefiniteConstraint",
     "ProgramAttribute",
     "ProgramType",
+    "ProjectedGradientDescentSolver",
     "PyFunctionConstraint",
     "PyFunctionCost",
     "QuadraticConstraint",
     "QuadraticCost",
+    "RemoveFreeVariableMethod",
     "RotatedLorentzConeConstraint",
     "ScsSolver",
+    "ScsSolverDetails",
+    "SemidefiniteRelaxationOptions",
     "SlsqpSolver",
     "SlsqpSolverDetails",
     "SnoptSolver",
+    "SnoptSolverDetails",
     "SolutionResult",
     "Solve",
     "SolveInParallel",

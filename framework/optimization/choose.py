@@ -32,6 +32,7 @@ from merganser.framework.optimization.other_solvers import (
     ScsSolver,
     SnoptSolver,
 )
+from merganser.framework.optimization.outer_approximation_solver import OuterApproximationSolver
 from merganser.framework.optimization.program import MathematicalProgram
 from merganser.framework.optimization.result import MathematicalProgramResult
 from merganser.framework.optimization.slsqp_solver import MOST_DENSE, SlsqpSolver
@@ -46,6 +47,7 @@ _CHOSEN: tuple[type[SolverInterface], ...] = (
     HighsSolver,
     MobyLcpSolver,
     ClarabelSolver,
+    OuterApproximationSolver,
     InteriorPointSolver,
     SlsqpSolver,
 )
@@ -71,8 +73,7 @@ def _best(prog: MathematicalProgram) -> SolverInterface:
             return solver
     raise ValueError(
         "ChooseBestSolver: no solver takes this program. "
-        + " ".join(kind().ExplainUnsatisfiedProgramAttributes(prog) for kind in (HighsSolver, SlsqpSolver))
-        + " Convex programs with integer variables are solved by MixedIntegerBranchAndBound."
+        + " ".join(kind().ExplainUnsatisfiedProgramAttributes(prog) for kind in (OuterApproximationSolver, SlsqpSolver))
     )
 
 

@@ -6,7 +6,7 @@ __all__ = ["ClarabelSolver", "ClarabelSolverDetails"]
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ CONVEX = frozenset(
     }
 )  # fmt: skip
 _LARGE = 10_000  # entries of P and A; less than that takes less than 50 ms, which nobody interrupts
-_OUTCOMES = {
+OUTCOMES = {
     "Solved": SolutionResult.kSolutionFound,
     "AlmostSolved": SolutionResult.kSolutionFound,
     "PrimalInfeasible": SolutionResult.kInfeasibleConstraints,
@@ -41,11 +41,18 @@ _OUTCOMES = {
 
 @dataclass(eq=False)
 class ClarabelSolverDetails:
-    """What Clarabel tells: time [s], iterations, and its own word for how it ended."""
+    """What Clarabel tells: time [s], iterations, its own word for how it ended; costs without constants, what is left
+    of equations, and prices y and values s of the rows of the conic form."""
 
     solve_time: float
     iterations: int
     status: str
+    primal_objective: float = np.nan
+    dual_objective: float = np.nan
+    primal_residual: float = np.nan
+    dual_residual: float = np.nan
+    y: Array = field(default_factory=lambda: np.zeros(0), repr=False)
+    s: Array = field(default_factory=lambda: np.zeros(0), repr=False)
 
 
 def convexity_objection(prog: MathematicalProgram) -> str:
@@ -84,14 +91,18 @@ class ClarabelSolver(SolverInterface):
         settings = _settings(clarabel, options)
 
         def solve() -> Any:
-            cones = _cones(clarabel, form)
+            cones = cones_of(clarabel, form)
             return clarabel.DefaultSolver(form.P, form.q, form.A, form.b, cones, settings).solve()
 
         solution = _interruptible(solve) if form.A.nnz + form.P.nnz > _LARGE else solve()
         status = str(solution.status)
-        details = ClarabelSolverDetails(solution.solve_time, solution.iterations, status)
-        result = _OUTCOMES.get(status, SolutionResult.kSolverSpecificError)
-        return Outcome(result, form.point(np.array(solution.x)), details, form.duals(np.array(solution.z)))
+        z = np.array(solution.z)
+        details = ClarabelSolverDetails(
+            solution.solve_time, solution.iterations, status, solution.obj_val, solution.obj_val_dual,
+            solution.r_prim, solution.r_dual, z, np.array(solution.s),
+        )  # fmt: skip
+        result = OUTCOMES.get(status, SolutionResult.kSolverSpecificError)
+        return Outcome(result, form.point(np.array(solution.x)), details, form.duals(z))
 
 
 def _interruptible(function: Callable[[], Any]) -> Any:
@@ -109,7 +120,7 @@ def _interruptible(function: Callable[[], Any]) -> Any:
     return result[0]
 
 
-def _cones(clarabel: Any, form: ConicForm) -> list[Any]:
+def cones_of(clarabel: Any, form: ConicForm) -> list[Any]:
     kinds = {"lorentz": clarabel.SecondOrderConeT, "matrix": clarabel.PSDTriangleConeT}
     cones: list[Any] = []
     if form.linear.num_equations:

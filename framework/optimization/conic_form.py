@@ -49,7 +49,7 @@ class ConicForm:
         self._cone_constants: list[Array] = []
         self._num_cone_rows = 0
         self._duals: list[tuple[Binding, int, int, Callable[[Array], Array]]] = []
-        for binding in prog.GetLinearConstraints():
+        for binding in prog.GetLinearConstraints() + prog.bounding_box_constraints():
             self.linear.add(binding, prog._places_of(binding._variables))
         self._add_costs()
         self._add_cones()

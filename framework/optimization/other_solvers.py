@@ -14,6 +14,7 @@ __all__ = [
     "SnoptSolver",
 ]
 
+import time
 import warnings
 from dataclasses import fields
 from typing import Any, ClassVar
@@ -27,6 +28,15 @@ from merganser.framework.optimization.kinds import ProgramAttribute, SolverId
 from merganser.framework.optimization.program import MathematicalProgram
 from merganser.framework.optimization.slsqp_solver import SlsqpSolver
 from merganser.framework.optimization.solver import Outcome, SolverInterface
+from merganser.framework.optimization.solver_details import (
+    ClpSolverDetails,
+    CsdpSolverDetails,
+    IpoptSolverDetails,
+    NloptSolverDetails,
+    OsqpSolverDetails,
+    ScsSolverDetails,
+    SnoptSolverDetails,
+)
 from merganser.framework.optimization.solver_options import SolverOptions
 
 _A = ProgramAttribute
@@ -40,6 +50,7 @@ class StandIn(SolverInterface):
     """
 
     BY: ClassVar[type[SolverInterface]]
+    DETAILS: ClassVar[Any]  # the class of what get_solver_details() of the result returns
     OPTIONS: ClassVar[dict[str, str]] = {}
     _warned: ClassVar[set[tuple[str, str]]] = set()
 
@@ -57,21 +68,24 @@ class StandIn(SolverInterface):
                     f"{self.SolverName()}: the option {name!r} is not used: {self.BY.NAME} solves in its place.",
                     stacklevel=4,
                 )
+        start = time.perf_counter()
         outcome = self.BY()._solve(prog, guess, translated)
         outcome.solver = outcome.solver or self.BY.NAME
+        outcome.details = self.DETAILS._of(prog, outcome, time.perf_counter() - start)
         return outcome
 
 
 class ClpSolver(StandIn):
     """Linear programs, by HiGHS."""
 
-    NAME, TAKES, BY = "Clp", _LINEAR, HighsSolver
+    NAME, TAKES, BY, DETAILS = "Clp", _LINEAR, HighsSolver, ClpSolverDetails
 
 
 class OsqpSolver(StandIn):
     """Quadratic programs, by Clarabel."""
 
     NAME, TAKES, BY = "OSQP", _LINEAR | {_A.kQuadraticCost}, ClarabelSolver
+    DETAILS = OsqpSolverDetails
     OPTIONS = {"max_iter": "max_iter", "time_limit": "time_limit", "eps_abs": "tol_gap_abs", "eps_rel": "tol_gap_rel"}
 
 
@@ -79,6 +93,7 @@ class ScsSolver(StandIn):
     """Conic programs, by Clarabel."""
 
     NAME, TAKES, BY = "SCS", CONVEX - {_A.kQuadraticConstraint}, ClarabelSolver
+    DETAILS = ScsSolverDetails
     OPTIONS = {
         "max_iters": "max_iter",
         "time_limit_secs": "time_limit",
@@ -90,28 +105,28 @@ class ScsSolver(StandIn):
 class CsdpSolver(StandIn):
     """Semidefinite programs, by Clarabel."""
 
-    NAME, BY = "CSDP", ClarabelSolver
+    NAME, BY, DETAILS = "CSDP", ClarabelSolver, CsdpSolverDetails
     TAKES = CONVEX - {_A.kQuadraticConstraint, _A.kQuadraticCost, _A.kExponentialConeConstraint, _A.kL2NormCost}
 
 
 class SnoptSolver(StandIn):
     """Nonlinear programs, by SLSQP."""
 
-    NAME, TAKES, BY = "SNOPT", SlsqpSolver.TAKES, SlsqpSolver
+    NAME, TAKES, BY, DETAILS = "SNOPT", SlsqpSolver.TAKES, SlsqpSolver, SnoptSolverDetails
     OPTIONS = {"Major iterations limit": "maxiter", "Major optimality tolerance": "ftol"}
 
 
 class IpoptSolver(StandIn):
     """Nonlinear programs, by an interior-point method of the same kind."""
 
-    NAME, TAKES, BY = "Ipopt", InteriorPointSolver.TAKES, InteriorPointSolver
+    NAME, TAKES, BY, DETAILS = "Ipopt", InteriorPointSolver.TAKES, InteriorPointSolver, IpoptSolverDetails
     OPTIONS = {each.name: each.name for each in fields(Settings)}
 
 
 class NloptSolver(StandIn):
     """Nonlinear programs, by SLSQP."""
 
-    NAME, TAKES, BY = "NLopt", SlsqpSolver.TAKES, SlsqpSolver
+    NAME, TAKES, BY, DETAILS = "NLopt", SlsqpSolver.TAKES, SlsqpSolver, NloptSolverDetails
     OPTIONS = {"max_eval": "maxiter", "xtol_rel": "ftol"}
 
     @staticmethod

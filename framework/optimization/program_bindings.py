@@ -31,21 +31,21 @@ _A = ProgramAttribute
 # Where bindings of each class of evaluators are kept, and what a solver must take for them. The order is that of
 # GetAllCosts and GetAllConstraints. Other costs and constraints are generic.
 _KEPT: dict[type, tuple[str, ProgramAttribute]] = {
+    Cost: ("generic_costs", _A.kGenericCost),
     LinearCost: ("linear_costs", _A.kLinearCost),
     QuadraticCost: ("quadratic_costs", _A.kQuadraticCost),
     L2NormCost: ("l2norm_costs", _A.kL2NormCost),
-    Cost: ("generic_costs", _A.kGenericCost),
+    Constraint: ("generic_constraints", _A.kGenericConstraint),
+    QuadraticConstraint: ("quadratic_constraints", _A.kQuadraticConstraint),
     LinearConstraint: ("linear_constraints", _A.kLinearConstraint),
     LinearEqualityConstraint: ("linear_equality_constraints", _A.kLinearEqualityConstraint),
     BoundingBoxConstraint: ("bounding_box_constraints", _A.kLinearConstraint),
-    Constraint: ("generic_constraints", _A.kGenericConstraint),
-    QuadraticConstraint: ("quadratic_constraints", _A.kQuadraticConstraint),
     LorentzConeConstraint: ("lorentz_cone_constraints", _A.kLorentzConeConstraint),
     RotatedLorentzConeConstraint: ("rotated_lorentz_cone_constraints", _A.kRotatedLorentzConeConstraint),
-    PositiveSemidefiniteConstraint: ("positive_semidefinite_constraints", _A.kPositiveSemidefiniteConstraint),
     LinearMatrixInequalityConstraint: ("linear_matrix_inequality_constraints", _A.kPositiveSemidefiniteConstraint),
-    ExponentialConeConstraint: ("exponential_cone_constraints", _A.kExponentialConeConstraint),
+    PositiveSemidefiniteConstraint: ("positive_semidefinite_constraints", _A.kPositiveSemidefiniteConstraint),
     LinearComplementarityConstraint: ("linear_complementarity_constraints", _A.kLinearComplementarityConstraint),
+    ExponentialConeConstraint: ("exponential_cone_constraints", _A.kExponentialConeConstraint),
     VisualizationCallback: ("visualization_callbacks", _A.kCallback),
 }
 _COSTS = [name for kind, (name, _) in _KEPT.items() if issubclass(kind, Cost)]
@@ -170,8 +170,8 @@ class ProgramBindings(ProgramVariables):
         return [binding for name in _COSTS for binding in self._bindings[name]]
 
     def GetLinearConstraints(self) -> list[Binding]:
-        """Linear constraints, equations and boxes."""
-        return self.linear_constraints() + self.linear_equality_constraints() + self.bounding_box_constraints()
+        """Linear constraints and equations, without boxes."""
+        return self.linear_constraints() + self.linear_equality_constraints()
 
     def GetAllConstraints(self) -> list[Binding]:
         """All constraints."""

@@ -6,14 +6,59 @@ constraints, 2011.
 
 from __future__ import annotations
 
-__all__ = ["AddLogarithmicSos1Constraint", "AddLogarithmicSos2Constraint", "AddSos2Constraint"]
+__all__ = [
+    "AddLogarithmicSos1Constraint",
+    "AddLogarithmicSos2Constraint",
+    "AddSos2Constraint",
+    "IntervalBinning",
+    "Weights",
+    "add_sos2",
+    "codes_of_intervals",
+]
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from merganser.framework.optimization.arrays import Objects, objects
+from merganser.framework.core.enumeration import Enumeration
+from merganser.framework.optimization.arrays import Array, Objects, objects
+from merganser.framework.optimization.parsing import affine
 from merganser.framework.optimization.program import MathematicalProgram
+
+Digits = npt.NDArray[np.int_]
+
+
+class IntervalBinning(Enumeration):
+    """How binary variables tell the interval: by the digits of its Gray code, or by one variable each."""
+
+    kLogarithmic = 0
+    kLinear = 1
+
+
+@dataclass
+class Weights:
+    """Weights S v + s, with the variables v."""
+
+    S: Array
+    s: Array
+    v: Objects
+
+    @staticmethod
+    def of(lambdas: Any, where: str) -> Weights:
+        """Weights that are variables, or affine expressions of them.
+
+        Raises:
+            ValueError: an expression is not affine.
+        """
+        parts = affine(lambdas)
+        if parts is None:
+            raise ValueError(f"{where}: expected weights that are affine, got {', '.join(map(str, objects(lambdas)))}.")
+        return Weights(*parts)
+
+    def __len__(self) -> int:
+        return int(self.s.size)
 
 
 def AddSos2Constraint(prog: MathematicalProgram, lambdas: Any, y: Any) -> None:
@@ -27,32 +72,12 @@ def AddSos2Constraint(prog: MathematicalProgram, lambdas: Any, y: Any) -> None:
     Raises:
         ValueError: sizes do not fit.
     """
-    weights, chosen = objects(lambdas), objects(y)
-    if weights.size != chosen.size + 1:
+    weights, chosen = Weights.of(lambdas, "AddSos2Constraint"), objects(y)
+    if len(weights) != chosen.size + 1:
         raise ValueError(
-            f"AddSos2Constraint: expected one weight more than there are y, got {weights.size} and {chosen.size}."
+            f"AddSos2Constraint: expected one weight more than there are y, got {len(weights)} and {chosen.size}."
         )
-    prog.AddLinearConstraint(weights + np.zeros(weights.size), np.zeros(weights.size), np.full(weights.size, np.inf))
-    for i, weight in enumerate(weights):
-        beside = [chosen[k] for k in (i - 1, i) if 0 <= k < chosen.size]
-        prog.AddLinearConstraint(weight - sum(beside), -np.inf, 0.0)
-    prog.AddLinearEqualityConstraint(sum(weights), 1.0)
-    prog.AddLinearEqualityConstraint(sum(chosen), 1.0)
-
-
-def _gray_codes(count: int) -> Any:
-    """Reflected binary codes of 0 ... count - 1, the highest digit first: neighbours differ in one digit."""
-    digits = max(int(np.ceil(np.log2(count))), 0) if count > 1 else 0
-    return np.array([[(i ^ (i >> 1)) >> (digits - 1 - k) & 1 for k in range(digits)] for i in range(count)], dtype=int)
-
-
-def _add_codes(prog: MathematicalProgram, weights: Objects, ones: Any, zeros: Any, digits: Objects) -> None:
-    """Weights are 0 where their code has a digit that the binary variables have not."""
-    for k, digit in enumerate(digits):
-        prog.AddLinearConstraint(sum(weights[ones[:, k]]) - digit, -np.inf, 0.0)
-        prog.AddLinearConstraint(sum(weights[zeros[:, k]]) + digit, -np.inf, 1.0)
-    prog.AddLinearEqualityConstraint(sum(weights) + 0.0, 1.0)
-    prog.AddLinearConstraint(weights + np.zeros(weights.size), np.zeros(weights.size), np.full(weights.size, np.inf))
+    add_sos2(prog, weights, chosen, IntervalBinning.kLinear)
 
 
 def AddLogarithmicSos1Constraint(prog: MathematicalProgram, num_lambda: int) -> tuple[Objects, Objects]:
@@ -62,9 +87,9 @@ def AddLogarithmicSos1Constraint(prog: MathematicalProgram, num_lambda: int) -> 
         The weights, shape [num_lambda], and binary variables, whose values are the Gray code of the place of the one.
     """
     weights = prog.NewContinuousVariables(num_lambda)
-    codes = _gray_codes(num_lambda)
-    digits = prog.NewBinaryVariables(codes.shape[1] if codes.ndim == 2 else 0)
-    _add_codes(prog, weights, codes == 1, codes == 0, digits)
+    codes = codes_of_intervals(num_lambda)
+    digits = prog.NewBinaryVariables(codes.shape[1])
+    _add_codes(prog, Weights(np.eye(num_lambda), np.zeros(num_lambda), weights), codes == 1, codes == 0, digits)
     return weights, digits
 
 
@@ -77,11 +102,62 @@ def AddLogarithmicSos2Constraint(prog: MathematicalProgram, lambdas: Any, binary
     Raises:
         ValueError: there are fewer than two weights.
     """
-    weights = objects(lambdas)
-    if weights.size < 2:
-        raise ValueError(f"AddLogarithmicSos2Constraint: expected at least two weights, got {weights.size}.")
-    codes = _gray_codes(weights.size - 1)  # of intervals; a weight has the digits that those beside it share
-    before, after = np.vstack((codes[:1], codes)), np.vstack((codes, codes[-1:]))
-    digits = prog.NewBinaryVariables(codes.shape[1], binary_variable_name)
-    _add_codes(prog, weights, (before == 1) & (after == 1), (before == 0) & (after == 0), digits)
+    weights = Weights.of(lambdas, "AddLogarithmicSos2Constraint")
+    if len(weights) < 2:
+        raise ValueError(f"AddLogarithmicSos2Constraint: expected at least two weights, got {len(weights)}.")
+    digits = prog.NewBinaryVariables(codes_of_intervals(len(weights) - 1).shape[1], binary_variable_name)
+    add_sos2(prog, weights, digits, IntervalBinning.kLogarithmic)
     return digits
+
+
+def codes_of_intervals(count: int) -> Digits:
+    """Reflected binary codes of 0 ... count - 1, the highest digit first: neighbours differ in one digit."""
+    digits = int(np.ceil(np.log2(count))) if count > 1 else 0
+    codes = [[(i ^ (i >> 1)) >> (digits - 1 - k) & 1 for k in range(digits)] for i in range(count)]
+    return np.array(codes, dtype=int).reshape(count, digits)
+
+
+def add_sos2(prog: MathematicalProgram, weights: Weights, chosen: Objects, binning: IntervalBinning) -> None:
+    """Adds that weights sum to 1, are at least 0, and only those at the ends of one interval are above 0.
+
+    Args:
+        prog: the program.
+        weights: shape [n].
+        chosen: binary variables that tell the interval.
+        binning: how they do.
+    """
+    intervals = len(weights) - 1
+    if binning is IntervalBinning.kLogarithmic:  # a weight has the digits that the intervals beside it share
+        codes = codes_of_intervals(intervals)
+        before, after = np.vstack((codes[:1], codes)), np.vstack((codes, codes[-1:]))
+        _add_codes(prog, weights, (before == 1) & (after == 1), (before == 0) & (after == 0), chosen)
+        return
+    beside = np.eye(intervals + 1, intervals) + np.eye(intervals + 1, intervals, -1)
+    variables = np.concatenate((weights.v, chosen))
+    low = np.full(intervals + 1, -np.inf)
+    prog.AddLinearConstraint(np.hstack((weights.S, -beside)), low, -weights.s, variables)
+    prog.AddLinearEqualityConstraint(np.ones((1, intervals)), [1.0], chosen)
+    _add_convex(prog, weights)
+
+
+def _add_convex(prog: MathematicalProgram, weights: Weights) -> None:
+    """Adds that weights are at least 0, and sum to 1."""
+    high = np.full(len(weights), np.inf)
+    if np.array_equal(weights.S, np.eye(len(weights))):
+        prog.AddBoundingBoxConstraint(-weights.s, high, weights.v)
+    else:
+        prog.AddLinearConstraint(weights.S, -weights.s, high, weights.v)
+    prog.AddLinearEqualityConstraint(weights.S.sum(axis=0)[np.newaxis], [1.0 - weights.s.sum()], weights.v)
+
+
+def _add_codes(prog: MathematicalProgram, weights: Weights, ones: Any, zeros: Any, digits: Objects) -> None:
+    """Weights are 0 where their code has a digit that the binary variables have not.
+
+    The sum of those with a digit 1 is at most the variable of the digit; of those with 0, at most 1 minus that.
+    """
+    if digits.size:
+        of_ones, of_zeros, eye = ones.T.astype(float), zeros.T.astype(float), np.eye(digits.size)
+        A = np.block([[of_ones @ weights.S, -eye], [of_zeros @ weights.S, eye]])
+        most = np.concatenate((-of_ones @ weights.s, 1.0 - of_zeros @ weights.s))
+        prog.AddLinearConstraint(A, np.full(most.size, -np.inf), most, np.concatenate((weights.v, digits)))
+    _add_convex(prog, weights)

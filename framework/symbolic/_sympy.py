@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["LatexPrinter", "StrPrinter", "sympy"]
+__all__ = ["StrPrinter", "sympy"]
 
 try:
     import sympy
-    from sympy.printing.latex import LatexPrinter
     from sympy.printing.str import StrPrinter
 except ImportError as error:
     raise ImportError(

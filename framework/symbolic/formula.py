@@ -8,6 +8,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from merganser.framework.core.keywords import also_named
 from merganser.framework.core.random_values import RandomDistribution, RandomGenerator, draw
 from merganser.framework.symbolic import printing
@@ -197,13 +199,13 @@ def replacements_of(var: Any, e: Any) -> dict[Symbol, Any]:
     return result
 
 
-def _nodes(formulas: tuple[Formula, ...], where: str) -> list[Any]:
+def _nodes(formulas: tuple[Any, ...], where: str) -> list[Any]:
     for formula in formulas:
-        if not isinstance(formula, Formula):
+        if not isinstance(formula, (Formula, bool, np.bool_)):
             raise TypeError(f"{where}: expected formulas, got {type(formula).__name__}.")
     if not formulas:
         raise TypeError(f"{where}: expected at least one formula.")
-    return [formula._node for formula in formulas]
+    return [each._node if isinstance(each, Formula) else sympy.S(bool(each)) for each in formulas]
 
 
 def logical_and(*formulas: Formula) -> Formula:

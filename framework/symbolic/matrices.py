@@ -21,11 +21,11 @@ import numpy.typing as npt
 
 from merganser.framework.core.keywords import also_named
 from merganser.framework.core.random_values import RandomGenerator
-from merganser.framework.symbolic import printing
 from merganser.framework.symbolic.derivatives import differentiated
 from merganser.framework.symbolic.expression import Expression, Term, node_of, symbol_of
 from merganser.framework.symbolic.formula import Formula, replacements_of, values_of
-from merganser.framework.symbolic.nodes import number
+from merganser.framework.symbolic.latex import latex
+from merganser.framework.symbolic.nodes import is_number, number
 from merganser.framework.symbolic.polynomial import Polynomial, as_polynomial
 from merganser.framework.symbolic.sin_cos import SinCos, substitute_sin_cos
 from merganser.framework.symbolic.trees import evaluated, substituted, symbols_of
@@ -180,9 +180,11 @@ def _next_derivatives(derivatives: dict[tuple[int, ...], Any], symbols: list[Any
 
 @also_named(f="e", M="e")
 def ToLatex(e: Any, precision: int = 3) -> str:
-    """An expression, a formula or a matrix of expressions as LaTeX; floats with at most `precision` decimals."""
+    """An expression, a formula, a number or a matrix as LaTeX; numbers that are not whole with `precision` decimals."""
     if isinstance(e, (Term, Formula)):
-        return printing.latex(e._node, precision)
+        return latex(e._node, precision)
+    if is_number(e):
+        return latex(number(e), precision)
     rows = nodes_of(e, "ToLatex")
-    lines = (" & ".join(printing.latex(node, precision) for node in row) for row in rows)
+    lines = (" & ".join(latex(node, precision) for node in row) for row in rows)
     return r"\begin{bmatrix} " + r" \\ ".join(lines) + r" \end{bmatrix}"

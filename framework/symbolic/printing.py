@@ -7,11 +7,11 @@ Plain texts have all parentheses, sums and products their constant first:
 
 from __future__ import annotations
 
-__all__ = ["latex", "place", "text"]
+__all__ = ["place", "text"]
 
 from typing import Any
 
-from merganser.framework.symbolic._sympy import LatexPrinter, sympy
+from merganser.framework.symbolic._sympy import sympy
 from merganser.framework.symbolic.kinds import ExpressionKind, FormulaKind, divided, expression_kind, formula_kind
 from merganser.framework.symbolic.nodes import Bound, Symbol
 from merganser.framework.symbolic.trees import symbols_of
@@ -100,33 +100,3 @@ def _condition(node: Any) -> str:
         rows = "\n".join(" ".join(row) for row in node.matrix(text))
         return f"positive_semidefinite({rows})"
     return f"isnan({text(node.args[0])})"
-
-
-class _LatexPrinter(LatexPrinter):
-    """sympy's LaTeX, with a number of digits and our kinds of nodes."""
-
-    digits = 3
-
-    def _print_Float(self, node: Any) -> str:
-        return f"{float(node):.{self.digits}f}".rstrip("0").rstrip(".")
-
-    def _function(self, name: str, node: Any) -> str:
-        return rf"{name}\left({', '.join(self._print(argument) for argument in node.args)}\right)"
-
-    def _print_Maximum(self, node: Any) -> str:
-        return self._function(r"\max", node)
-
-    def _print_Minimum(self, node: Any) -> str:
-        return self._function(r"\min", node)
-
-    def _print_IfThenElse(self, node: Any) -> str:
-        condition, then, otherwise = (self._print(argument) for argument in node.args)
-        lines = rf"{then} & \text{{if }} {condition} \\ {otherwise} & \text{{otherwise}}"
-        return rf"\begin{{cases}} {lines} \end{{cases}}"
-
-
-def latex(node: Any, precision: int) -> str:
-    """A tree as LaTeX, floats with at most `precision` digits after the point."""
-    printer = _LatexPrinter()
-    printer.digits = precision
-    return printer.doprint(node)

@@ -357,7 +357,8 @@ class GraphOfConvexSets:
             result: whose values are shown, if there is one.
             options: what is shown of it.
             active_path: edges to be drawn once more, red and dashed.
-            shown: single options by name, in place of options.
+            shown: single options by name, in place of options: show_slacks, show_vars, show_flows, show_costs,
+                scientific, precision.
         """
         options = replace(options or GcsGraphvizOptions(), **shown)
         return graphviz_string(self._vertices, self._edges, result, options, active_path)

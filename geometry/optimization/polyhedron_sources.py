@@ -57,7 +57,7 @@ def rows_of_program(prog: Any) -> tuple[Array, Array]:
     if others:
         raise RuntimeError(f"HPolyhedron: expected a program of linear constraints; this one has {', '.join(others)}.")
     A, b = [np.zeros((0, prog.num_vars()))], [np.zeros(0)]
-    for binding in prog.GetLinearConstraints():
+    for binding in prog.GetLinearConstraints() + prog.bounding_box_constraints():
         constraint = binding.evaluator()
         places = prog.FindDecisionVariableIndices(binding.variables())
         rows = np.zeros((constraint.num_constraints(), prog.num_vars()))

@@ -56,7 +56,7 @@ class Spectrahedron(ConvexSet):
             self._read_matrices(prog)
 
     def _read_rows(self, prog: MathematicalProgram) -> None:
-        for binding in prog.GetLinearConstraints():
+        for binding in prog.GetLinearConstraints() + prog.bounding_box_constraints():
             constraint = binding.evaluator()
             rows = np.zeros((constraint.num_constraints(), self._dimension))
             np.add.at(rows.T, prog.FindDecisionVariableIndices(binding.variables()), constraint.GetDenseA().T)

@@ -14,6 +14,7 @@ from merganser.multibody.inverse_kinematics.distance_constraints import (
     MinimumDistanceLowerBoundConstraint,
     MinimumDistanceUpperBoundConstraint,
 )
+from merganser.multibody.inverse_kinematics.global_inverse_kinematics import GlobalInverseKinematics
 from merganser.multibody.inverse_kinematics.inverse_kinematics import (
     InverseKinematics,
 )
@@ -55,6 +56,7 @@ __all__ = [
     "DistanceConstraint",
     "DoDifferentialInverseKinematics",
     "GazeTargetConstraint",
+    "GlobalInverseKinematics",
     "InverseKinematics",
     "MinimumDistanceLowerBoundConstraint",
     "MinimumDistanceUpperBoundConstraint",

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.arguments import checked_number, checked_size
 from merganser.framework.core.records import settings
+from merganser.framework.optimization import SolverOptions
 
 __all__ = [
     "DifferentialInverseKinematicsParameters",
@@ -70,6 +71,7 @@ class DifferentialInverseKinematicsParameters:
         self._limits: dict[str, Limits | None] = dict.fromkeys(("position", "velocity", "acceleration", "translation"))
         self._angular_speed = np.inf
         self._stuck = 0.01
+        self._solver_options = SolverOptions()
 
     # ------------------------------------------------------------------ sizes and time
 
@@ -207,6 +209,10 @@ class DifferentialInverseKinematicsParameters:
             ValueError: they have another size, or a lower one is above the upper one.
         """
         self._set("set_joint_acceleration_limits", "acceleration", vd_bounds, self._num_v)
+
+    def get_mutable_solver_options(self) -> SolverOptions:
+        """Options of a solver, which are kept with the parameters; the search here is exact and has none to take."""
+        return self._solver_options
 
     def get_maximum_scaling_to_report_stuck(self) -> float:
         """Returns below which part of the velocity that is wanted the status is kStuck."""

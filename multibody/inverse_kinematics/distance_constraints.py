@@ -9,6 +9,8 @@ The least of all distances is bounded by one smooth number, see framework/optimi
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,9 +27,13 @@ from merganser.multibody.inverse_kinematics.plant_geometries import query_of
 from merganser.multibody.inverse_kinematics.posture_functions import PostureFunction
 from merganser.multibody.plant import MultibodyPlant
 
+if TYPE_CHECKING:
+    from merganser.multibody.planning import CollisionChecker, CollisionCheckerContext
+
 __all__ = ["DistanceConstraint", "MinimumDistanceLowerBoundConstraint", "MinimumDistanceUpperBoundConstraint"]
 
 Array = NDArray[np.float64]
+
 
 class _OfDistances(PostureFunction):
     """What asks a SceneGraph for distances at q."""
@@ -94,17 +100,32 @@ class DistanceConstraint(_OfDistances, Constraint):
 class _LeastDistance(_OfDistances, Constraint):
     """A bound of the least distance of all pairs that may collide, as one number."""
 
+    _checker: Any = None  # a CollisionChecker, if distances are those that it tells
+    _checker_context: Any = None
+
     def _set_up_bound(
         self,
-        plant: MultibodyPlant,
-        bound: float,
-        plant_context: Context,
+        places: tuple[Any, Any, Any, Any],
+        bound: float | None,
         penalty_function: Penalty | None,
-        influence_distance_offset: float,
+        influence_distance_offset: float | None,
         is_lower: bool,
     ) -> None:
+        """Takes a plant and its Context, or a collision checker and its Context: the first two places or the others."""
         name = type(self).__name__
-        self._set_up(plant, plant_context)
+        plant, plant_context, checker, checker_context = places
+        if plant is not None and not isinstance(plant, MultibodyPlant) and hasattr(plant, "CalcContextRobotClearance"):
+            plant, plant_context, checker, checker_context = None, None, plant, plant_context or checker_context
+        if (plant is None) == (checker is None) or bound is None or influence_distance_offset is None:
+            raise TypeError(
+                f"{name}() takes plant, bound and plant_context, or collision_checker, bound and "
+                "collision_checker_context."
+            )
+        if checker is None:
+            self._set_up(plant, plant_context)
+        else:
+            self._checker, self._checker_context = checker, checker_context
+            self._take(checker.plant(), checker_context.plant_context())
         if not np.isfinite(bound):
             raise ValueError(f"{name}: bound must be finite, got {bound}.")
         if not 0.0 < influence_distance_offset < np.inf:
@@ -116,7 +137,7 @@ class _LeastDistance(_OfDistances, Constraint):
         self._scale = self._penalty(-1.0, False)[0]
         self._is_lower = is_lower
         bounds = ([-np.inf], [1.0]) if is_lower else ([1.0], [np.inf])
-        Constraint.__init__(self, plant.num_positions(), *bounds)
+        Constraint.__init__(self, self._plant.num_positions(), *bounds)
 
     def distance_bound(self) -> float:
         """The bound [m]."""
@@ -126,11 +147,23 @@ class _LeastDistance(_OfDistances, Constraint):
         """From which distance on a pair counts [m]."""
         return self._influence
 
+    def _distances(self, x: Array) -> list[tuple[float, Array]]:
+        """Distances that count, and their derivatives by q, shape [num_positions]."""
+        if self._checker is not None:
+            clearance = self._checker.CalcContextRobotClearance(self._checker_context, x, max(self._influence, 0.0))
+            return [
+                (distance, slope)
+                for distance, slope in zip(clearance.distances().tolist(), clearance.jacobians())
+                if distance <= self._influence
+            ]
+        query = self._query()
+        pairs = query.ComputeSignedDistancePairwiseClosestPoints(self._influence)
+        return [self._distance(query, pair) for pair in pairs]
+
     def _at(self, x: Array) -> tuple[Array, Array]:
-        query, room = self._query(), self._influence - self._bound
+        room = self._influence - self._bound
         penalties, slopes = [], []
-        for pair in query.ComputeSignedDistancePairwiseClosestPoints(self._influence):
-            distance, J = self._distance(query, pair)
+        for distance, J in self._distances(x):
             penalty, slope = self._penalty((distance - self._influence) / room, True)
             penalties.append(penalty / self._scale)
             slopes.append(slope / (self._scale * room) * J)
@@ -144,27 +177,37 @@ class _LeastDistance(_OfDistances, Constraint):
 class MinimumDistanceLowerBoundConstraint(_LeastDistance):
     """No two geometries that may collide are nearer than `bound` [m].
 
+    Takes (plant, bound, plant_context, ...), or (collision_checker, bound, collision_checker_context, ...), where
+    distances are those of the robot that the checker tells, less paddings.
+
     Args:
         plant: the plant.
         bound: the least signed distance that is allowed [m].
         plant_context: of the plant, in that of a diagram with the SceneGraph; it is moved.
         penalty_function: takes x and whether the slope is wanted, and returns phi(x) and the slope, in place of that.
         influence_distance_offset: how much above the bound distances count [m].
+        collision_checker: in place of the plant.
+        collision_checker_context: of the checker; it is moved.
 
     Raises:
         ValueError: a number is out of range.
         RuntimeError: there is no SceneGraph.
+        TypeError: there is neither a plant nor a checker, or both.
     """
 
     def __init__(
         self,
-        plant: MultibodyPlant,
-        bound: float,
-        plant_context: Context,
+        plant: MultibodyPlant | CollisionChecker | None = None,
+        bound: float | None = None,
+        plant_context: Context | CollisionCheckerContext | None = None,
         penalty_function: Penalty | None = None,
         influence_distance_offset: float = 0.01,
+        *,
+        collision_checker: CollisionChecker | None = None,
+        collision_checker_context: CollisionCheckerContext | None = None,
     ) -> None:
-        self._set_up_bound(plant, bound, plant_context, penalty_function, influence_distance_offset, True)
+        places = plant, plant_context, collision_checker, collision_checker_context
+        self._set_up_bound(places, bound, penalty_function, influence_distance_offset, True)
 
 
 class MinimumDistanceUpperBoundConstraint(_LeastDistance):
@@ -173,14 +216,19 @@ class MinimumDistanceUpperBoundConstraint(_LeastDistance):
     Raises:
         ValueError: a number is out of range.
         RuntimeError: there is no SceneGraph.
+        TypeError: there is neither a plant nor a checker, or both.
     """
 
     def __init__(
         self,
-        plant: MultibodyPlant,
-        bound: float,
-        plant_context: Context,
-        influence_distance_offset: float,
+        plant: MultibodyPlant | CollisionChecker | None = None,
+        bound: float | None = None,
+        plant_context: Context | CollisionCheckerContext | None = None,
+        influence_distance_offset: float | None = None,
         penalty_function: Penalty | None = None,
+        *,
+        collision_checker: CollisionChecker | None = None,
+        collision_checker_context: CollisionCheckerContext | None = None,
     ) -> None:
-        self._set_up_bound(plant, bound, plant_context, penalty_function, influence_distance_offset, False)
+        places = plant, plant_context, collision_checker, collision_checker_context
+        self._set_up_bound(places, bound, penalty_function, influence_distance_offset, False)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import abc
 import copy
+import functools
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,6 +45,17 @@ __all__ = ["CollisionChecker"]
 Array = NDArray[Any]
 Body = RigidBody | BodyIndex | int
 Edge = tuple[ArrayLike, ArrayLike]
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+def _by_index(method: _Method) -> _Method:
+    """Takes bodies by the names bodyA_index, bodyB_index and body_index as well: an index stands where a body does."""
+
+    @functools.wraps(method)
+    def renamed(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return method(self, *args, **{name.removesuffix("_index"): value for name, value in kwargs.items()})
+
+    return renamed  # type: ignore[return-value]
 
 
 class CollisionChecker(abc.ABC):
@@ -161,6 +173,7 @@ class CollisionChecker(abc.ABC):
         """The model instances of the robot, sorted."""
         return list(self._robots)
 
+    @_by_index
     def IsPartOfRobot(self, body: Body) -> bool:
         """Whether a body is one of the robot."""
         return bool(self._pairs.is_robot[self._pairs.index_of(body, "IsPartOfRobot")])
@@ -314,10 +327,12 @@ class CollisionChecker(abc.ABC):
 
     # ------------------------------------------------------------------ padding
 
+    @_by_index
     def GetPaddingBetween(self, bodyA: Body, bodyB: Body) -> float:
         """The padding of two bodies [m]."""
         return float(self._pairs.padding[self._two(bodyA, bodyB, "GetPaddingBetween")])
 
+    @_by_index
     def SetPaddingBetween(self, bodyA: Body, bodyB: Body, padding: float) -> None:
         """Sets the padding of two bodies [m], which must not both belong to the environment."""
         self._pairs.set_padding(*self._two(bodyA, bodyB, "SetPaddingBetween"), padding)
@@ -370,15 +385,18 @@ class CollisionChecker(abc.ABC):
         self._pairs.set_filter_matrix(filter_matrix)
         self._apply_filters()
 
+    @_by_index
     def IsCollisionFilteredBetween(self, bodyA: Body, bodyB: Body) -> bool:
         """Whether two bodies are not looked at; those of the environment never are."""
         return self._pairs.is_filtered(*self._two(bodyA, bodyB, "IsCollisionFilteredBetween"))
 
+    @_by_index
     def SetCollisionFilteredBetween(self, bodyA: Body, bodyB: Body, filter_collision: bool) -> None:
         """Filters two bodies, or not."""
         self._pairs.set_filtered(*self._two(bodyA, bodyB, "SetCollisionFilteredBetween"), filter_collision)
         self._apply_filters()
 
+    @_by_index
     def SetCollisionFilteredWithAllBodies(self, body: Body) -> None:
         """Filters a body of the robot with all others."""
         self._pairs.filter_all(self._pairs.index_of(body, "SetCollisionFilteredWithAllBodies"))

@@ -91,7 +91,10 @@ class GcsTrajectoryOptimization:
     def GetGraphvizString(
         self, result: MathematicalProgramResult | None = None, options: GcsGraphvizOptions | None = None, **shown: Any
     ) -> str:
-        """The graph in the DOT language of Graphviz, with values of a result if there is one."""
+        """The graph in the DOT language of Graphviz, with values of a result if there is one.
+
+        Single options can be given by name: show_slacks, show_vars, show_flows, show_costs, scientific, precision.
+        """
         return self._graph.GetGraphvizString(result, options, **shown)
 
     # -- regions and edges ------------------------------------------------------------------------------------------

@@ -17,7 +17,11 @@ import framework_rows
 import hydroelastic_rows
 import kernel_rows
 import numpy as np
+<<<<<<< HEAD
 import planning_rows
+=======
+import optimization_rows
+>>>>>>> solve
 import plant_rows
 import proximity_rows
 import rendering_rows
@@ -101,6 +105,7 @@ def main() -> None:
     ours = merganser_library()
     modules = (
         plant_rows, kernel_rows, single_call_rows, simulation_rows, framework_rows, contact_rows, study_rows,
+        optimization_rows,
         proximity_rows,
         planning_rows,
         hydroelastic_rows,

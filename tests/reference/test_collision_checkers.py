@@ -95,3 +95,25 @@ def test_edges_and_kinds_of_collision_are_the_same(checkers: tuple[Any, Any], co
     for q in configurations[:40]:
         kinds = [list(map(int, checker.ClassifyBodyCollisions(q))) for checker in checkers]
         assert kinds[0] == kinds[1]
+
+
+def test_least_distances_of_programs_are_the_same(checkers: tuple[Any, Any], configurations: np.ndarray) -> None:
+    """As near as distances of cylinders are: to 1e-4 m of 0.2 m."""
+    pairs = []
+    for root, checker in zip(("merganser", "pydrake"), checkers):
+        ik = importlib.import_module(f"{root}.multibody.inverse_kinematics")
+        made = {
+            name: getattr(ik, f"MinimumDistance{name}BoundConstraint")(
+                collision_checker=checker,
+                bound=0.02,
+                collision_checker_context=checker.MakeStandaloneModelContext(),
+                influence_distance_offset=0.2,
+            )
+            for name in ("Lower", "Upper")
+        }
+        pairs.append(made)
+    for name in ("Lower", "Upper"):
+        ours, theirs = (made[name] for made in pairs)
+        assert ours.influence_distance() == theirs.influence_distance()
+        values = np.array([[each.Eval(q)[0] for each in (ours, theirs)] for q in configurations[:20]])
+        np.testing.assert_allclose(values[:, 0], values[:, 1], rtol=5e-3, atol=5e-3)

@@ -220,3 +220,58 @@ def drake_gradient(evaluator: Any, x: Any) -> Any:
 
     gradient = ExtractGradient(evaluator.Eval(InitializeAutoDiff(x).ravel()))
     return gradient[0] if gradient.size else np.zeros(3)
+
+
+def rows_program(module: Any) -> Any:
+    prog = module.MathematicalProgram()
+    x = prog.NewContinuousVariables(3)
+    prog.AddCost((x[0] - 2) ** 4 + x[1] ** 2 * x[2])
+    prog.AddQuadraticCost(np.eye(2), np.ones(2), x[:2])
+    prog.AddConstraint(x[0] ** 2 + x[1] ** 2 <= 3)
+    prog.AddLinearConstraint(np.array([[1.0, 1, 0], [0, 1, 2]]), [2.5, -1], [4.0, INF], x)
+    prog.AddLinearEqualityConstraint(np.array([[1.0, -1]]), [0.1], x[:2])
+    prog.AddBoundingBoxConstraint([-1, 2], [3, 2], x[:2])
+    prog.AddLorentzConeConstraint(np.array([x[0], x[1], x[2]]))
+    prog.AddConstraint(x[0] * x[2] == 1)
+    prog.AddConstraint(lambda z: [z[0] ** 3], [-INF], [1.0], x[:1])
+    return prog
+
+
+def test_augmented_lagrangians_are_those_of_pydrake() -> None:
+    programs = [rows_program(module) for module in (ours, drake)]  # pydrake's do not keep their program
+    rng = np.random.default_rng(0)
+    for include in (False, True):
+        kinked, smooth = (
+            [getattr(m, f"AugmentedLagrangian{kind}")(prog, include) for m, prog in zip((ours, drake), programs)]
+            for kind in ("Nonsmooth", "Smooth")
+        )
+        assert kinked[0].is_equality() == kinked[1].is_equality()
+        for _ in range(5):
+            x, price = rng.normal(size=3), 2.0 * rng.normal(size=kinked[0].lagrangian_size())
+            s = rng.uniform(size=smooth[0].s_size())
+            for mine, theirs in (
+                [each.Eval(x, price, 0.7) for each in kinked],
+                [each.Eval(x, s, price, 0.7) for each in smooth],
+            ):
+                for a, b in zip(mine, theirs):
+                    np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-11)
+
+
+def test_costs_and_constraints_are_in_the_order_of_pydrake() -> None:
+    mine, theirs = (rows_program(module) for module in (ours, drake))
+    for name in ("GetAllConstraints", "GetLinearConstraints"):
+        bounds = [[each.evaluator().upper_bound().tolist() for each in getattr(p, name)()] for p in (mine, theirs)]
+        assert bounds[0] == bounds[1]
+
+
+def test_projected_gradients_go_the_way_of_pydrake() -> None:
+    ends = []
+    for module in (ours, drake):
+        prog = module.MathematicalProgram()
+        x = prog.NewContinuousVariables(2)
+        prog.AddCost(100 * (x[1] - x[0] ** 2) ** 2 + (1 - x[0]) ** 2)
+        prog.AddBoundingBoxConstraint(-2.0, 2.0, x)
+        solver, options = module.ProjectedGradientDescentSolver(), module.SolverOptions()
+        options.SetOption(solver.id(), solver.MaxIterationsOptionName(), 20)
+        ends.append(solver.Solve(prog, np.array([-1.2, 1.0]), options).get_x_val())
+    np.testing.assert_allclose(ends[0], ends[1], atol=1e-8)

@@ -102,3 +102,26 @@ def test_points_of_depth_images_agree(pixels: str, is_posed: bool) -> None:
     (mine, my_colors), (theirs, their_colors) = results
     np.testing.assert_allclose(mine, theirs, atol=3e-6)
     np.testing.assert_array_equal(my_colors, their_colors)
+
+
+def test_clouds_of_several_cameras_are_put_together_alike() -> None:
+    import pydrake.systems.perception as drake_systems
+
+    results = []
+    for library, systems, value, math in (
+        (ours, ours, Value, our_math),
+        (drake, drake_systems, drake_value.Value, drake_math),
+    ):
+        system = systems.PointCloudConcatenation(["a", "b"], default_rgb=[1.0, 2.0, 3.0])
+        context = system.CreateDefaultContext()
+        plain = library.PointCloud(3)
+        plain.mutable_xyzs()[:] = np.arange(9.0).reshape(3, 3)
+        X = math.RigidTransform(math.RollPitchYaw(0.1, 0.2, 0.3), [1.0, 2.0, 3.0])
+        for name, cloud in (("a", make(library, 0)), ("b", plain)):
+            system.GetInputPort(f"point_cloud_CiSi_{name}").FixValue(context, value(cloud))
+            system.GetInputPort(f"X_FCi_{name}").FixValue(context, value(X))
+        results.append(system.GetOutputPort("point_cloud_FS").Eval(context))
+    mine, theirs = results
+    assert mine.size() == theirs.size() == 402 and not mine.has_normals()
+    np.testing.assert_allclose(mine.xyzs(), theirs.xyzs(), atol=1e-5)
+    np.testing.assert_array_equal(mine.rgbs(), theirs.rgbs())

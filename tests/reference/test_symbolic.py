@@ -29,6 +29,8 @@ logical_or(x>0,y>0) ; logical_not(logical_and(x>0,y>0)) ; Formula.True_() ; Form
 x-2*y+z**2 ; sqrt(x*x) ; x/x ; x-x ; x*0 ; 0*x+1 ; sin(x)/cos(x) ; max(x,2) ; pow(x,2)*pow(x,3) ; 2*x+2*y
 x**2+2*x*y+y**2 ; 1+2+x ; x+1+y+2 ; [x,x+1] ; Variables([x,y]) ; x ; Variable("foo")
 (x*y).EvaluatePartial({x:2.}) ; uninterpreted_function("f",[x,y+1]) ; ToLatex(x**2/y) ; ToLatex(0.123456*x)
+ToLatex(2*x-3*y+1) ; ToLatex(2*x*y) ; ToLatex(x*(y+1)) ; ToLatex(abs(x)) ; ToLatex((x+1)/(y+2)) ; ToLatex(x>=y)
+ToLatex(max(x,y)) ; ToLatex(x!=y) ; ToLatex(sin(x)*cos(y)) ; ToLatex(exp(x+y)) ; ToLatex(0.5*x**2-0.25*y)
 list(ExpressionKind.__members__) ; list(FormulaKind.__members__) ; forall(Variables([x]),x>y)
 forall(Variables([x]),x>y).GetFreeVariables() ; forall(Variables([x]),x>y).Evaluate({y:2.})
 (x+y).is_polynomial() ; Variables([x])+Variables([y]) ; Variables([x,y])-Variables([y])

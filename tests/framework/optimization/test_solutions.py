@@ -369,3 +369,47 @@ def test_dependent_equations_are_left_to_the_interior_point_method(prog: Mathema
     assert result.is_success()
     assert result.get_solver_id().name() == "InteriorPoint"
     np.testing.assert_allclose(result.get_x_val(), np.array([1.0, 2.0]) / np.sqrt(5.0), atol=1e-6)
+
+
+def mixed_program(kind: str, rng: np.random.Generator) -> MathematicalProgram:
+    """Four real variables and five binary ones."""
+    prog = MathematicalProgram()
+    x, b = prog.NewContinuousVariables(4), prog.NewBinaryVariables(5)
+    both = np.append(x, b)
+    if kind == "quadratic":
+        root = rng.normal(size=(4, 4))
+        prog.AddQuadraticCost(root @ root.T, rng.normal(size=4), 1.5, x)
+    prog.AddLinearCost(rng.normal(size=9) * np.repeat([0.3, 1.0], [4, 5]), 0.5, both)
+    prog.AddBoundingBoxConstraint(-3.0, 3.0, x)
+    prog.AddLinearConstraint(rng.normal(size=(2, 9)), -np.ones(2), np.ones(2), both)
+    if kind == "cone":
+        A = np.vstack((np.append(0.1 * rng.normal(size=4), np.full(5, 0.7)), rng.normal(size=(3, 9))))
+        prog.AddLorentzConeConstraint(A, rng.normal(size=4) + [2.0, 0.0, 0.0, 0.0], both)
+    if kind == "matrix":
+        F = rng.normal(size=(4, 2, 2))
+        prog.AddLinearMatrixInequalityConstraint([2.0 * np.eye(2), *(F[1:] + F[1:].transpose(0, 2, 1))], both[2:5])
+    return prog
+
+
+@pytest.mark.parametrize("kind", ["quadratic", "cone", "matrix"])
+def test_convex_programs_with_integers_are_solved_by_two_solvers(kind: str) -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(4):
+        prog = mixed_program(kind, rng)
+        assert ChooseBestSolver(prog).name() == "OuterApproximation"
+        result = Solve(prog)
+        search = MixedIntegerBranchAndBound(prog, ClarabelSolver.id())
+        assert search.Solve() is SolutionResult.kSolutionFound
+        assert result.get_optimal_cost() == pytest.approx(search.GetOptimalCost(), abs=1e-5)
+        assert result.GetInfeasibleConstraints(prog, 1e-5) == []
+        details = result.get_solver_details()
+        assert details.lower_bound <= result.get_optimal_cost() + 1e-6 and details.iterations >= 1
+
+
+def test_a_convex_program_without_integer_solution_is_infeasible(prog: MathematicalProgram) -> None:
+    b = prog.NewBinaryVariables(2)
+    prog.AddLorentzConeConstraint(np.array([0.3 + 0.0 * b[0], b[0] - 0.5, b[1] - 0.5]))  # round the middle
+    prog.AddLinearCost(np.ones(2), b)
+    result = Solve(prog)
+    assert result.get_solution_result() is SolutionResult.kInfeasibleConstraints
+    assert result.get_optimal_cost() == np.inf

@@ -61,8 +61,8 @@ def test_logic(xy):
         assert sym.logical_not(both).Evaluate(env) == (not both.Evaluate(env))
         assert sym.logical_not(x > y).Evaluate(env) == (a <= b)
     assert both.GetFreeVariables() == sym.Variables([x, y])
-    with pytest.raises(TypeError, match="expected formulas, got bool"):
-        sym.logical_and(True, x > 0)
+    with pytest.raises(TypeError, match="expected formulas, got int"):
+        sym.logical_and(1, x > 0)
 
 
 def test_formula_substitution_and_equality(xy):
@@ -155,7 +155,13 @@ def test_texts(xy):
     assert str(x / (y + 1)) == "(x / (1 + y))" and str(sym.sqrt(x) * x**1.5 / 3) == "(pow(x, 2) / 3)"
     assert str(sym.if_then_else(x > y, sym.max(x, y), abs(x))) == "(if (x > y) then max(x, y) else abs(x))"
     assert str(sym.logical_and(x > 0, y > 0)) == "((x > 0) and (y > 0))"
-    assert sym.ToLatex(x**2 + y / 2) == r"x^{2} + \frac{y}{2}"
+    assert sym.ToLatex(x**2 + y / 2) == "(0.500y + x^{2})"
+    assert sym.ToLatex(sym.logical_or(sym.logical_and(x > y, True), x <= 1)) == r"x \le 1 \lor x > y"
+    assert sym.ToLatex(sym.if_then_else(x > y, -x, sym.sqrt(y))) == (
+        r"\begin{cases} -x & \text{if } x > y, \\ \sqrt{y} & \text{otherwise}.\end{cases}"
+    )
+    assert sym.ToLatex(sym.Variable("x(0,1)")) == "x_{0,1}" and sym.ToLatex(2.0 * np.pi) == r"2\pi"
+    assert sym.ToLatex((x + y) ** 2) == "(x + y)^{2}" and sym.ToLatex(x ** (2 * y)) == "x^{2 y}"
     assert sym.ToLatex(x > y) == "x > y"
     assert sym.ToLatex(0.123456 * x, 2) == "0.12 x"
     assert sym.ToLatex(np.array([[x, y]])) == r"\begin{bmatrix} x & y \end{bmatrix}"

@@ -306,7 +306,7 @@ def test_faces_follow_poses_with_derivatives(kinds: tuple[str, str], tmp_path: P
     dX[0, :3, 3, 0] = rng.normal(size=3)
     dX[0, :3, :3, 0] = np.cross(np.eye(3), rng.normal(size=3)) @ X_WG[0, :3, :3]
     faces = faces_of(bodies, list(X_WG))
-    _, lanes = differentiate_surfaces(arrays, X_WG, dX, pairs, faces, h, lambda *given: True)
+    _, lanes = differentiate_surfaces(arrays, X_WG, dX, pairs, faces, h)
     numbers = lanes[0]
     np.testing.assert_array_equal(numbers.real, faces.numbers)
     found = (numbers[:, AREA] * numbers[:, PRESSURE]) @ numbers[:, NORMAL : NORMAL + 3]

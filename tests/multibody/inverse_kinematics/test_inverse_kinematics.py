@@ -68,7 +68,7 @@ def test_what_is_out_of_reach_is_infeasible_and_the_constraint_is_named() -> Non
     plant = arm()
     ik = InverseKinematics(plant)
     reach(ik, plant, [5.0, 0.0, 0.0])
-    ik.prog().GetAllConstraints()[-1].evaluator().set_description("hand on the moon")
+    ik.prog().generic_constraints()[-1].evaluator().set_description("hand on the moon")
     result = Solve(ik.prog())
     assert not result.is_success()
     assert any("hand on the moon" in name for name in result.GetInfeasibleConstraintNames(ik.prog()))

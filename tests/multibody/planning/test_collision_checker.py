@@ -10,8 +10,13 @@ import pytest
 from planar_arm import LINK, RADIUS, make_arm, make_checker
 
 from merganser.framework import Parallelism
+from merganser.framework.autodiff import InitializeAutoDiff
 from merganser.framework.math import RigidTransform
 from merganser.geometry import Sphere
+from merganser.multibody.inverse_kinematics import (
+    MinimumDistanceLowerBoundConstraint,
+    MinimumDistanceUpperBoundConstraint,
+)
 from merganser.multibody.planning import (
     BodyShapeDescription,
     CollisionCheckerParams,
@@ -348,3 +353,37 @@ def test_tables_of_clearances_are_kept_in_order():
         table.Append(BodyIndex(3), BodyIndex(1), RobotCollisionType.kSelfCollision, 0.5, [1.0])
     with pytest.raises(ValueError, match="alpha of 1 at most"):
         EdgeMeasure(1.0, 1.5)
+
+
+def test_least_distances_of_programs_are_clearances():
+    checker = make_checker([BOX])
+    context = checker.MakeStandaloneModelContext()
+    lower = MinimumDistanceLowerBoundConstraint(
+        collision_checker=checker, bound=0.1, collision_checker_context=context, influence_distance_offset=0.5
+    )
+    upper = MinimumDistanceUpperBoundConstraint(checker, 0.1, context, 0.5)
+    seen = set()
+    for q in np.random.default_rng(0).uniform(-1.5, 1.5, (20, 2)):
+        least = checker.CalcRobotClearance(q, 3.0).distances().min(initial=np.inf)
+        seen.add(bool(least < 0.1))
+        if lower.CheckSatisfied(q, 0.0):  # the smooth bounds are on the safe side
+            assert least >= 0.1
+        if upper.CheckSatisfied(q, 0.0):
+            assert least <= 0.1
+        slopes = [each.derivatives() for each in lower.Eval(InitializeAutoDiff(q).ravel())]
+        differences = [(lower.Eval(q + h) - lower.Eval(q - h)) / 2e-6 for h in 1e-6 * np.eye(2)]
+        np.testing.assert_allclose(np.ravel(slopes), np.ravel(differences), atol=1e-5)
+    assert seen == {False, True}
+    with pytest.raises(TypeError, match="takes plant, bound and plant_context, or collision_checker"):
+        MinimumDistanceLowerBoundConstraint(bound=0.1, collision_checker_context=context)
+
+
+def test_bodies_are_named_by_their_indices():
+    checker = make_checker([BOX])
+    box, link = (checker.plant().GetBodyByName(name).index() for name in ("box0", "link2"))
+    assert checker.IsPartOfRobot(body_index=link)
+    checker.SetPaddingBetween(bodyA_index=box, bodyB_index=link, padding=0.07)
+    assert checker.GetPaddingBetween(bodyA_index=box, bodyB_index=link) == 0.07
+    checker.SetCollisionFilteredBetween(bodyA_index=box, bodyB_index=link, filter_collision=True)
+    assert checker.IsCollisionFilteredBetween(bodyA_index=box, bodyB_index=link)
+    checker.SetCollisionFilteredWithAllBodies(body_index=link)

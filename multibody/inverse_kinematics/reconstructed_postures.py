@@ -1,0 +1,80 @@
+"""Positions of joints that give bodies about the orientations that were found for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.framework.math import AngleAxis, RigidTransform, RotationMatrix
+from merganser.multibody.plant import MultibodyPlant
+from merganser.multibody.tree import Joint, RevoluteJoint
+
+__all__ = ["reconstructed_positions"]
+
+Array = NDArray[np.float64]
+
+
+def reconstructed_positions(
+    plant: MultibodyPlant, joints: Mapping[int, Joint], R_WB: Mapping[int, Array], p_WBo: Mapping[int, Array]
+) -> Array:
+    """Positions whose bodies have about these orientations, from the root on.
+
+    Args:
+        plant: the plant.
+        joints: the joint of each body, revolute, weld or quaternion_floating, by the index of the body.
+        R_WB: about a rotation, shape [3, 3], by the index of the body.
+        p_WBo: where bodies that float are [m], shape [3].
+
+    Returns:
+        q, shape [num_positions].
+    """
+    q = plant.GetPositions(plant.CreateDefaultContext())
+    exact: dict[int, Array] = {0: np.eye(3)}
+    waiting = dict(joints)
+    while waiting:
+        index, joint = next(each for each in waiting.items() if int(each[1].parent_body().index()) in exact)
+        del waiting[index]
+        R_PF = joint.frame_on_parent().GetFixedPoseInBodyFrame().rotation().matrix()
+        R_BM = joint.frame_on_child().GetFixedPoseInBodyFrame().rotation().matrix()
+        R_WF = exact[int(joint.parent_body().index())] @ R_PF
+        start = joint.position_start()
+        if isinstance(joint, RevoluteJoint):
+            q[start] = _angle(joint, R_WF.T @ R_WB[index] @ R_BM)
+            R_FM = RotationMatrix(AngleAxis(angle=q[start], axis=joint.revolute_axis())).matrix()
+        elif joint.num_positions():
+            R_FM = RotationMatrix.ProjectToRotationMatrix(R_WF.T @ R_WB[index] @ R_BM).matrix()
+            X_WB = RigidTransform(RotationMatrix(R_WF @ R_FM @ R_BM.T), p_WBo[index])
+            q[start : start + 7] = np.concatenate((RotationMatrix(R_FM).ToQuaternion().wxyz(), _place(joint, X_WB)))
+        else:
+            R_FM = _welded(joint)
+        exact[index] = R_WF @ R_FM @ R_BM.T
+    return q
+
+
+def _place(joint: Any, X_WB: RigidTransform) -> Array:
+    """p_FM of a joint between the world and a body [m]."""
+    X_BM, X_WF = joint.frame_on_child().GetFixedPoseInBodyFrame(), joint.frame_on_parent().GetFixedPoseInBodyFrame()
+    return np.asarray(X_WF.inverse().multiply(X_WB.multiply(X_BM)).translation())
+
+
+def _welded(joint: Any) -> Array:
+    return np.asarray(joint.X_FM().rotation().matrix())
+
+
+def _angle(joint: RevoluteJoint, M: Array) -> float:
+    """The angle theta within the limits for which R(a, theta) is nearest to M.
+
+    trace(R' M) = a'M a (1 - cos) + trace(M) cos + (a . m) sin with the axial vector m of M is greatest there.
+    """
+    a = joint.revolute_axis()
+    m = np.array([M[2, 1] - M[1, 2], M[0, 2] - M[2, 0], M[1, 0] - M[0, 1]])
+    angle = float(np.arctan2(a @ m, np.trace(M) - a @ M @ a))
+    low, high = joint.position_lower_limits()[0], joint.position_upper_limits()[0]
+    turns = angle + 2.0 * np.pi * np.arange(-2, 3)
+    within = turns[(turns >= low) & (turns <= high)]
+    if within.size:
+        return float(within[np.abs(within - np.clip(0.0, low, high)).argmin()])
+    return float(min((low, high), key=lambda bound: 1.0 - np.cos(bound - angle)))
