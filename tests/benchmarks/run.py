@@ -17,11 +17,8 @@ import framework_rows
 import hydroelastic_rows
 import kernel_rows
 import numpy as np
-<<<<<<< HEAD
-import planning_rows
-=======
 import optimization_rows
->>>>>>> solve
+import planning_rows
 import plant_rows
 import proximity_rows
 import rendering_rows
