@@ -7,6 +7,7 @@ a crash ends that case alone.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import signal
@@ -54,6 +55,8 @@ def get_ready() -> None:
     for name in ("analysis", "geometry.proximity", "multibody.contact", "multibody.controllers", "multibody.parsing"):
         importlib.import_module(f"merganser.{name}")
     numba.core.registry.cpu_target.target_context.refresh()
+    gc.collect()
+    gc.freeze()  # or each process would look for garbage in all of that, and get copies of it
 
 
 def chosen(cases: Iterable[Case], texts: list[str]) -> Iterator[Case]:
