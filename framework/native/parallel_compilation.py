@@ -4,6 +4,7 @@ Numba compiles in one thread, and a first step with contact needs a minute of it
 to `compile_ahead`. Its helpers go through the list, keep what they make on the disk, where this process finds it, and
 leave out what another process has begun with: who compiles a kernel claims it by a file first. `wait_for`, called
 before a kernel is compiled here, claims it, or waits for the helper that has. A helper that fails only costs time.
+The last helper to end removes these files: their process may have been killed.
 
 When helpers are through with the list, they go on with what this process can do without (later_code.py).
 """
@@ -14,6 +15,7 @@ import functools
 import multiprocessing
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -82,7 +84,7 @@ def compile_ahead(jobs: Sequence[Job], is_needed_soon: bool = True) -> None:
     number = num_helpers()
     if not jobs or not number:
         return
-    folder = Path(_folder().name)
+    folder = _folder()
     _claims.update((kernel, folder / "-".join(_place_of(kernel))) for kernel, _ in jobs)
     types_of = import_whole("merganser.framework.native.compiler").types_of
     order = [(str(_claims[k]), *_place_of(k), text_of_types(values), types_of(values)) for k, values in jobs]
@@ -104,9 +106,11 @@ def are_helpers_busy() -> bool:
 def _start(order: Any, later: Any, is_urgent: bool) -> bool:
     """Starts a helper, which begins with `order` if that is urgent; returns whether it was possible."""
     code, helpers = (_CODE, _helpers) if is_urgent else (_LOWEST_PRIORITY + _CODE, _patient_helpers)
+    sign = _folder() / f"helper-{os.getpid()}-{len(_helpers) + len(_patient_helpers)}"
     # Ctrl-C does not end it, which goes to this group of processes. Linux gives sessions equal times, and heeds
     # priorities within each: a patient helper is in this one, and an urgent one has as much as this process.
     try:
+        sign.touch()
         helper = subprocess.Popen(
             [sys.executable, "-c", code.format(path=sys.path)], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, env={**os.environ, "MERGANSER_COMPILE_HELPERS": "0"},
@@ -115,8 +119,9 @@ def _start(order: Any, later: Any, is_urgent: bool) -> bool:
         assert helper.stdin is not None
         helpers.append(helper)
         with helper.stdin as pipe:
-            pipe.write(pickle.dumps((os.getpid(), _folder().name, order, [tuple(code) for code in later], is_urgent)))
+            pipe.write(pickle.dumps((os.getpid(), str(sign), order, [tuple(code) for code in later], is_urgent)))
     except OSError:  # there can be no more processes, or this one has ended at once
+        _leave(sign)
         return False
     return True
 
@@ -141,14 +146,20 @@ def wait_for(kernel: Any) -> None:
     if claim is None or _is_claimed_here(claim):
         return
     with announced(kernel.interpreted):
-        while not _done(claim).exists() and are_helpers_busy():
+        while claim.exists() and not _done(claim).exists() and are_helpers_busy():
             time.sleep(_PATIENCE)
 
 
 @functools.cache
-def _folder() -> tempfile.TemporaryDirectory[str]:
-    """Where claims are, as long as this process lives."""
+def _place() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="merganser-")
+
+
+def _folder() -> Path:
+    """Where claims are, and a file for each helper, as long as this process lives and is helped."""
+    folder = Path(_place().name)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
 
 
 def _done(claim: Path) -> Path:
@@ -156,9 +167,11 @@ def _done(claim: Path) -> Path:
 
 
 def _is_claimed_here(claim: Path) -> bool:
-    """Claims a kernel, unless that has been done before."""
+    """Claims a kernel, unless that has been done before. Where there is no folder any more, nobody else will."""
     try:
         claim.touch(exist_ok=False)
+    except FileNotFoundError:
+        return True
     except OSError:
         return False
     return True
@@ -174,18 +187,28 @@ def help_() -> None:
 
     It finishes the kernel that it is at when that process ends.
     """
-    parent, folder, order, later, is_urgent = pickle.load(sys.stdin.buffer)
+    parent, sign, order, later, is_urgent = pickle.load(sys.stdin.buffer)
     codes = [LaterCode(*code) for code in later]
 
     def is_needed() -> bool:
-        return os.path.exists(folder) and (not hasattr(os, "nice") or os.getppid() == parent)
+        return os.path.exists(sign) and (not hasattr(os, "nice") or os.getppid() == parent)
 
-    if not is_urgent:
-        later_code.compile_quietly(codes, is_needed)
-    for claim, module, name, types, signature in order:
-        if is_needed() and _is_claimed_here(Path(claim)):
-            __import__(module)
-            _kernels[module, name].compile_for(types, signature)
-            _done(Path(claim)).touch(exist_ok=False)
-    if is_urgent:
-        later_code.compile_quietly(codes, is_needed)
+    try:
+        if not is_urgent:
+            later_code.compile_quietly(codes, is_needed)
+        for claim, module, name, types, signature in order:
+            if is_needed() and _is_claimed_here(Path(claim)):
+                __import__(module)
+                _kernels[module, name].compile_for(types, signature)
+                _done(Path(claim)).touch(exist_ok=False)
+        if is_urgent:
+            later_code.compile_quietly(codes, is_needed)
+    finally:
+        _leave(Path(sign))
+
+
+def _leave(sign: Path) -> None:
+    """Takes a helper's sign away, and the folder if it was the last one."""
+    sign.unlink(missing_ok=True)
+    if not any(sign.parent.glob("helper-*")):
+        shutil.rmtree(sign.parent, ignore_errors=True)

@@ -26,30 +26,29 @@ LEFT: dict[str, tuple[str, str]] = {
 OF_PYTHON = frozenset({"_replace"})  # of named tuples
 
 
-@functools.cache
-def _trees() -> dict[str, ast.Module]:
-    paths = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
-    return {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text()) for path in paths}
-
-
 def _room(file: str) -> str:
     top, *rest = file.split("/")
     return f"{top}/{rest[0]}" if top == "framework" and rest[0] in ROOMS_OF_FRAMEWORK else top
 
 
-def _defined(tree: ast.Module) -> set[str]:
-    """The private names that a file defines: of functions, classes, variables and attributes."""
+def _names_in(tree: ast.Module) -> tuple[set[str], dict[str, list[int]]]:
+    """The private names that a file defines, of functions, classes, variables and attributes; attributes it reads."""
     names: set[str] = set()
+    attributes: dict[str, list[int]] = collections.defaultdict(list)
     for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        if isinstance(node, ast.Attribute):
+            if _is_private(node.attr):
+                attributes[node.attr].append(node.lineno)
+                if isinstance(node.ctx, ast.Store) and _is_own(node.value):
+                    names.add(node.attr)
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             names.add(node.name)
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and _is_own(node.value):
-            names.add(node.attr)
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names.add(node.id)
+        elif isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Store):
+                names.add(node.id)
         elif isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == ["__slots__"]:
             names.update(ast.literal_eval(node.value))
-    return set(filter(_is_private, names))
+    return set(filter(_is_private, names)), attributes
 
 
 def _is_private(name: str) -> bool:
@@ -67,15 +66,17 @@ def _reached() -> dict[str, dict[str, list[int]]]:
     A name belongs to the rooms that define it; one that none defines is another library's.
     """
     rooms_of: dict[str, set[str]] = collections.defaultdict(set)
-    for file, tree in _trees().items():
-        for name in _defined(tree):
+    attributes_of: dict[str, dict[str, list[int]]] = {}
+    for path in sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
+        file = path.relative_to(ROOT).as_posix()
+        names, attributes_of[file] = _names_in(ast.parse(path.read_text()))
+        for name in names:
             rooms_of[name].add(_room(file))
     found: dict[str, dict[str, list[int]]] = {}
-    for file, tree in _trees().items():
-        for node in ast.walk(tree):
-            rooms = rooms_of[node.attr] if isinstance(node, ast.Attribute) and _is_private(node.attr) else ()
-            if rooms and _room(file) not in rooms:
-                found.setdefault(file, {}).setdefault(node.attr, []).append(node.lineno)
+    for file, attributes in attributes_of.items():
+        for name, lines in attributes.items():
+            if rooms_of[name] and _room(file) not in rooms_of[name]:
+                found.setdefault(file, {})[name] = lines
     return found
 
 

@@ -1,6 +1,6 @@
 """Public functions called with every kind of argument that does not fit.
 
-    python tests/support/bad_arguments.py [WORD ...]
+    python tests/support/bad_arguments.py ["WORD ..." ...]
 
 Each function gets, in the place of each of its arguments, values of other types, sizes, strides and contents. It has
 to raise an error of Python's ordinary kinds, or to take the value for what it is worth; the process must live on, the
@@ -16,7 +16,7 @@ from typing import Any
 
 import numba
 import numpy as np
-from fresh_processes import get_ready, run_each
+from fresh_processes import chosen, get_ready, run_each
 from public_calls import Call, Scene, flattened, plant_calls, query_calls
 
 __all__ = ["all_cases"]
@@ -139,10 +139,10 @@ def _agree(a: list[Any], b: list[Any]) -> bool:
     )
 
 
-def main(words: list[str]) -> int:
-    """Runs the cases whose names contain all words; prints those that fail, and returns how many."""
+def main(texts: list[str]) -> int:
+    """Runs the cases that were chosen; prints those that fail, and returns how many."""
     get_ready()
-    outcomes = run_each(case for case in all_cases() if all(word in case[0] for word in words))
+    outcomes = run_each(chosen(all_cases(), texts))
     failures = [outcome for outcome in outcomes if not outcome.passed]
     for outcome in failures:
         print(f"{outcome.name}: {outcome.status}\n{outcome.output}")

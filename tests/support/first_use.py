@@ -1,9 +1,9 @@
 """Every public function, port, block and integrator as the first thing that a process does, for each scalar.
 
-    python tests/support/first_use.py [WORD ...]
+    python tests/support/first_use.py ["WORD ..." ...]
 
-runs the cases whose names contain all words. A case fails if it crashes, if it raises another thing the first time than
-the second, if what it raises comes from inside, or if the first result differs from the second.
+runs the cases whose names contain all words of one of the texts. A case fails if it crashes, if it raises another thing
+the first time than the second, if what it raises comes from inside, or if the first result differs from the second.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import numba
 import numpy as np
 from block_cases import numbers, split
-from fresh_processes import get_ready, run_each
+from fresh_processes import chosen, get_ready, run_each
 from public_calls import SCALARS, SHAPES, Call, flattened, plant_calls, port_calls, query_calls
 from system_cases import BLOCKS, CASES
 
@@ -147,10 +147,10 @@ def _simulation(time_step: float) -> Callable[[], None]:
     return lambda: _compare(_outcome(simulate), _outcome(simulate))
 
 
-def main(words: list[str]) -> int:
-    """Runs the cases whose names contain all words; prints those that fail, and returns how many."""
+def main(texts: list[str]) -> int:
+    """Runs the cases that were chosen; prints those that fail, and returns how many."""
     get_ready()
-    outcomes = run_each(case for case in all_cases() if all(word in case[0] for word in words))
+    outcomes = run_each(chosen(all_cases(), texts))
     failures = [outcome for outcome in outcomes if not outcome.passed]
     for outcome in failures:
         print(f"{outcome.name}: {outcome.status}\n{outcome.output}")

@@ -7,6 +7,7 @@ a crash ends that case alone.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import signal
@@ -14,14 +15,15 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeAlias
 
 import numba
 
-__all__ = ["Outcome", "get_ready", "run_each"]
+__all__ = ["Outcome", "chosen", "get_ready", "run_each"]
 
+Case: TypeAlias = tuple[str, Callable[[], Any]]  # its name, and what to call
 _LIMIT = 600  # [s], after which a case is taken for one that hangs
 _BETWEEN_LOOKS = 0.005  # [s], at processes that may have ended
 
@@ -53,9 +55,17 @@ def get_ready() -> None:
     for name in ("analysis", "geometry.proximity", "multibody.contact", "multibody.controllers", "multibody.parsing"):
         importlib.import_module(f"merganser.{name}")
     numba.core.registry.cpu_target.target_context.refresh()
+    gc.collect()
+    gc.freeze()  # or each process would look for garbage in all of that, and get copies of it
 
 
-def run_each(cases: Iterable[tuple[str, Callable[[], Any]]], num_processes: int | None = None) -> list[Outcome]:
+def chosen(cases: Iterable[Case], texts: list[str]) -> Iterator[Case]:
+    """The cases whose names contain all words of one of the texts; all of them if there are no texts."""
+    groups = [text.split() for text in texts] or [[]]
+    return (case for case in cases if any(all(word in case[0] for word in words) for words in groups))
+
+
+def run_each(cases: Iterable[Case], num_processes: int | None = None) -> list[Outcome]:
     """Runs each case in a fork of this process.
 
     Args:

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -25,7 +26,8 @@ while time.monotonic() < end and not is_finite.is_on_disk():
     time.sleep(0.05)
 code = specialize(is_finite, values)
 assert code(values) and not code(np.array([1.0, np.nan, 1.0]))
-print(*(code.is_from_disk for code in is_finite.codes.values()))
+print(*(code.is_from_disk for code in is_finite.codes.values()), flush=True)
+os._exit(0)  # as one that is killed
 """
 
 
@@ -39,6 +41,7 @@ def run(folder, patience, executable=""):
     """
     script = _SCRIPT.format(executable=executable, patience=patience)
     environment = {**os.environ, "MERGANSER_CACHE_DIR": str(folder), "MERGANSER_COMPILE_HELPERS": "1"}
+    environment["TMPDIR"] = str(folder.parent)
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False, env=environment
     )  # fmt: skip
@@ -47,11 +50,15 @@ def run(folder, patience, executable=""):
 
 
 def test_a_kernel_comes_from_the_helper_that_has_compiled_it(tmp_path):
-    assert run(tmp_path, 60.0) == ["True"]
+    assert run(tmp_path / "kernels", 60.0) == ["True"]
 
 
-def test_a_kernel_that_no_helper_has_begun_with_is_compiled_here(tmp_path):
-    assert run(tmp_path, 0.0) == ["False"]
+def test_a_kernel_that_no_helper_has_begun_with_is_compiled_here_and_files_go_with_the_helper(tmp_path):
+    assert run(tmp_path / "kernels", 0.0) == ["False"]
+    end = time.monotonic() + 60.0
+    while list(tmp_path.glob("merganser-*")):
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def test_helpers_that_end_at_once_leave_the_kernel_to_this_process(tmp_path):

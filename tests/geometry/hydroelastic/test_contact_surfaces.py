@@ -146,16 +146,21 @@ def test_faces_lie_where_they_should_and_normals_go_with_gradients(names: tuple[
 
 def check_faces(faces: Any) -> None:
     """Areas, centroids and normals are those of the corners; pressures are linear."""
-    for corners, numbers, owner in zip(faces.corners, faces.numbers, faces.owners):
-        p, e = corners[: owner[1], :3], corners[: owner[1], 3]
-        assert 3 <= owner[1] <= MOST_CORNERS
-        cross = np.cross(p[1:-1] - p[0], p[2:] - p[0])
-        np.testing.assert_allclose(cross.sum(axis=0) / 2.0, numbers[AREA] * numbers[NORMAL : NORMAL + 3], atol=1e-15)
-        gradient = numbers[GRAD_M : GRAD_M + 3] if numbers[GRAD_M : GRAD_M + 3].any() else numbers[GRAD_N : GRAD_N + 3]
-        expected = numbers[PRESSURE] + (p - numbers[CENTROID : CENTROID + 3]) @ gradient
-        np.testing.assert_allclose(e, expected, rtol=0, atol=1e-9 * E)
-        assert (p.min(axis=0) - 1e-12 <= numbers[CENTROID : CENTROID + 3]).all()
-        assert (numbers[CENTROID : CENTROID + 3] <= p.max(axis=0) + 1e-12).all()
+    count = faces.owners[:, 1]
+    assert (count >= 3).all() and (count <= MOST_CORNERS).all()
+    is_corner = np.arange(faces.corners.shape[1]) < count[:, None]
+    corners = np.where(is_corner[..., None], faces.corners, faces.corners[:, :1])  # the first one in place of none
+    p, e = corners[..., :3], corners[..., 3]
+    spokes = p[:, 1:] - p[:, :1]
+    cross = np.cross(spokes[:, :-1], spokes[:, 1:])
+    areas = faces.numbers[:, AREA, None] * faces.numbers[:, NORMAL : NORMAL + 3]
+    np.testing.assert_allclose(cross.sum(axis=1) / 2.0, areas, atol=1e-15)
+    of_M, of_N = (faces.numbers[:, start : start + 3] for start in (GRAD_M, GRAD_N))
+    gradient = np.where(of_M.any(axis=1)[:, None], of_M, of_N)
+    centroid = faces.numbers[:, CENTROID : CENTROID + 3]
+    expected = faces.numbers[:, PRESSURE, None] + np.einsum("fci,fi->fc", p - centroid[:, None], gradient)
+    np.testing.assert_allclose(e, expected, rtol=0, atol=1e-9 * E)
+    assert (p.min(axis=1) - 1e-12 <= centroid).all() and (centroid <= p.max(axis=1) + 1e-12).all()
 
 
 def check_normals(faces: Any, bodies: list[Any]) -> None:
