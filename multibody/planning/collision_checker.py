@@ -19,7 +19,11 @@ from merganser.framework.optimization.arrays import vector
 from merganser.geometry import Shape
 from merganser.multibody.planning.body_pairs import BodyPairs
 from merganser.multibody.planning.body_shape_description import BodyShapeDescription
-from merganser.multibody.planning.collision_checker_params import CollisionCheckerContext, CollisionCheckerParams
+from merganser.multibody.planning.collision_checker_params import (
+    CollisionCheckerContext,
+    CollisionCheckerParams,
+    checked_instances,
+)
 from merganser.multibody.planning.collision_results import EdgeMeasure, RobotClearance, RobotCollisionType
 from merganser.multibody.planning.distance_and_interpolation import (
     DistanceAndInterpolationProvider,
@@ -81,7 +85,7 @@ class CollisionChecker(abc.ABC):
         if not isinstance(params.model, RobotDiagram):
             raise ValueError(f"{name}: params.model must be a RobotDiagram, got {type(params.model).__name__}.")
         self._model, self._is_parallel = params.model, is_parallel
-        self._robots = _checked_instances(name, self._model.plant(), params.robot_model_instances)
+        self._robots = checked_instances(name, self._model.plant(), params.robot_model_instances)
         self.set_edge_step_size(params.edge_step_size)
         self._linear = LinearDistanceAndInterpolationProvider(self.plant())
         self._provider = self._choose_provider(name, params)
@@ -585,18 +589,6 @@ class CollisionChecker(abc.ABC):
     ) -> list[EdgeMeasure]:
         """How far each edge is free."""
         return for_all_edges(measure_edge, self, list(edges), parallelize)
-
-
-def _checked_instances(
-    name: str, plant: MultibodyPlant, instances: Sequence[ModelInstanceIndex]
-) -> list[ModelInstanceIndex]:
-    robots = sorted(set(map(int, instances)))
-    if not robots or robots[0] < 1 or robots[-1] >= plant.num_model_instances():
-        raise ValueError(
-            f"{name}: robot_model_instances must name model instances of the robot, at least one, and not that of the "
-            f"world; got {robots} of {plant.num_model_instances()}."
-        )
-    return [ModelInstanceIndex(index) for index in robots]
 
 
 def _checked_context(context: Any) -> CollisionCheckerContext:

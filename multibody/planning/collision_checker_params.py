@@ -13,9 +13,10 @@ from merganser.framework.core.records import settings
 from merganser.geometry import QueryObject
 from merganser.multibody.planning.distance_and_interpolation import DistanceAndInterpolationProvider
 from merganser.multibody.planning.robot_diagram import RobotDiagram
+from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import ModelInstanceIndex
 
-__all__ = ["CollisionCheckerContext", "CollisionCheckerParams"]
+__all__ = ["CollisionCheckerContext", "CollisionCheckerParams", "checked_instances"]
 
 
 @settings
@@ -81,3 +82,14 @@ class CollisionCheckerContext:
         return CollisionCheckerContext(self._model, self._context.Clone())
 
 
+def checked_instances(
+    name: str, plant: MultibodyPlant, instances: Sequence[ModelInstanceIndex]
+) -> list[ModelInstanceIndex]:
+    """The model instances of the robot, in order; refuses those that are not in the plant."""
+    robots = sorted(set(map(int, instances)))
+    if not robots or robots[0] < 1 or robots[-1] >= plant.num_model_instances():
+        raise ValueError(
+            f"{name}: robot_model_instances must name model instances of the robot, at least one, and not that of the "
+            f"world; got {robots} of {plant.num_model_instances()}."
+        )
+    return [ModelInstanceIndex(index) for index in robots]
