@@ -18,8 +18,8 @@ Objects = NDArray[np.object_]
 class RationalForwardKinematicsPose:
     """The pose X_AB of a body, whose entries are of type Polynomial; `RationalForwardKinematics` makes it."""
 
-    _R_AB: Objects
-    _p_AoBo_A: Objects
+    _rotation: Objects
+    _position: Objects
 
     def __init__(self) -> None:
         raise TypeError(
@@ -29,17 +29,17 @@ class RationalForwardKinematicsPose:
 
     def position(self) -> Objects:
         """p_AoBo_A: position of Bo from Ao, expressed in A [m], shape [3]."""
-        return self._p_AoBo_A.copy()
+        return self._position.copy()
 
     def rotation(self) -> Objects:
         """R_AB, shape [3, 3]."""
-        return self._R_AB.copy()
+        return self._rotation.copy()
 
     def __copy__(self) -> RationalForwardKinematicsPose:
-        return make_pose(type(self), self._R_AB.copy(), self._p_AoBo_A.copy())
+        return make_pose(type(self), self._rotation.copy(), self._position.copy())
 
     def __deepcopy__(self, memo: Any) -> RationalForwardKinematicsPose:
-        return make_pose(type(self), copy.deepcopy(self._R_AB, memo), copy.deepcopy(self._p_AoBo_A, memo))
+        return make_pose(type(self), copy.deepcopy(self._rotation, memo), copy.deepcopy(self._position, memo))
 
 
 class _PoseOfRationalFunctions(RationalForwardKinematicsPose):
@@ -51,7 +51,7 @@ def make_pose(
 ) -> RationalForwardKinematicsPose:
     """A pose of the class, of a rotation matrix, shape [3, 3], and a position [m], shape [3]."""
     pose = cls.__new__(cls)
-    pose._R_AB, pose._p_AoBo_A = R_AB, p_AoBo_A
+    pose._rotation, pose._position = R_AB, p_AoBo_A
     return pose
 
 
