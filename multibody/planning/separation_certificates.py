@@ -322,20 +322,30 @@ def make_program(
         sides, (certificate.positive_side_rational_lagrangians, certificate.negative_side_rational_lagrangians)
     ):
         for p in polynomials:
-            lagrangians = SeparatingPlaneLagrangians(0, 0)
-            lagrangians._variables = variables
-            equations = Equations()
-            equations.add(p.codes, p.values, p.variables(plane))
-            equations.add(p.constant.codes, p.constant.coefficients, None)
-            for part in PARTS:
-                lagrangians._parts[part] = [
-                    new_squares(made.prog(), p.bases) if wanted else None for wanted in needed[part]
-                ]
-                for squares, factor in zip(lagrangians._parts[part], factors[part]):
-                    if squares is not None:
-                        equations.add_product(squares, factor, -1.0)
-            rest = new_squares(made.prog(), p.bases)
-            equations.add(rest.codes, -rest.factors, rest.variables)
-            equations.close(made.prog())
-            found.append(lagrangians)
+            found.append(_add_certificate(made.prog(), p, plane, factors, needed, variables))
     return made
+
+
+def _add_certificate(
+    prog: MathematicalProgram,
+    p: SidePolynomial,
+    plane: Objects,
+    factors: dict[str, list[Numbers]],
+    needed: dict[str, list[bool]],
+    variables: list[Any],
+) -> SeparatingPlaneLagrangians:
+    """Adds (1) for one polynomial to a program."""
+    lagrangians = SeparatingPlaneLagrangians(0, 0)
+    lagrangians._variables = variables
+    equations = Equations()
+    equations.add(p.codes, p.values, p.variables(plane))
+    equations.add(p.constant.codes, p.constant.coefficients, None)
+    for part in PARTS:
+        lagrangians._parts[part] = [new_squares(prog, p.bases) if wanted else None for wanted in needed[part]]
+        for squares, factor in zip(lagrangians._parts[part], factors[part]):
+            if squares is not None:
+                equations.add_product(squares, factor, -1.0)
+    rest = new_squares(prog, p.bases)
+    equations.add(rest.codes, -rest.factors, rest.variables)
+    equations.close(prog)
+    return lagrangians
