@@ -4,7 +4,7 @@ The names of merganser.framework.symbolic are among them where sympy is installe
 0.3 s to import, that only happens when one of them is asked for; so it is with merganser.framework.optimization,
 merganser.analysis.trajectory_optimization, merganser.geometry.optimization, merganser.multibody.cenic,
 merganser.multibody.fem, merganser.multibody.inverse_kinematics, merganser.multibody.optimization,
-merganser.multibody.planning and merganser.multibody.visualization.
+merganser.multibody.planning, merganser.multibody.rational and merganser.multibody.visualization.
 Functions that both have (sin, sqrt, max, ...) are those of merganser.framework.math, which take floats, AutoDiffXd and
 Expression; `Polynomial` is the symbolic one.
 """
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from merganser.multibody.inverse_kinematics import *  # noqa: F403  # isort: skip
     from merganser.multibody.optimization import *  # noqa: F403  # isort: skip
     from merganser.multibody.planning import *  # noqa: F403  # isort: skip
+    from merganser.multibody.rational import *  # noqa: F403  # isort: skip
     from merganser.multibody.visualization import *  # noqa: F403  # isort: skip
     from merganser.framework.math import *  # noqa: F403  # isort: skip
 
@@ -105,18 +106,22 @@ _TRAJECTORIES = (
     "MultipleShooting", "ZmpPlanner",
 )  # fmt: skip
 _PLANNING = (
-    "BodyShapeDescription", "CalcGridPointsOptions", "CollisionChecker", "CollisionCheckerContext",
-    "CollisionCheckerParams", "CommonSampledIrisOptions", "DistanceAndInterpolationProvider", "DofMask",
-    "EdgeMeasure", "GcsTrajectoryOptimization", "GetContinuousRevoluteJointIndices",
-    "IrisFromCliqueCoverOptions", "IrisInConfigurationSpaceFromCliqueCover", "IrisNp", "IrisNp2",
-    "IrisNp2Options", "IrisParameterizationFunction", "IrisZo", "IrisZoOptions", "JointLimits",
-    "KinematicTrajectoryOptimization", "LinearDistanceAndInterpolationProvider", "MakeBodyShapeDescription",
-    "MaxCliqueSolverBase", "MaxCliqueSolverViaGreedy", "MaxCliqueSolverViaMip", "MinCliqueCoverSolverBase",
-    "MinCliqueCoverSolverViaGreedy", "PathResult", "PlanRrtConnect", "RaySamplerOptions", "RobotClearance",
-    "RobotCollisionType", "RobotDiagram", "RobotDiagramBuilder", "RobotDiagramBuilder_", "RobotDiagram_",
-    "SceneGraphCollisionChecker", "ShortcutPath", "Toppra", "ToppraDiscretization",
+    "BodyShapeDescription", "CIrisCollisionGeometry", "CIrisGeometryType", "CSpaceSeparatingPlane",
+    "CSpaceSeparatingPlane_", "CalcGridPointsOptions", "CollisionChecker", "CollisionCheckerContext",
+    "CollisionCheckerParams", "CommonSampledIrisOptions", "CspaceFreePolytope", "CspaceFreePolytopeBase",
+    "DistanceAndInterpolationProvider", "DofMask", "EdgeMeasure", "FindSeparationCertificateOptions",
+    "GcsTrajectoryOptimization", "GetContinuousRevoluteJointIndices", "IrisFromCliqueCoverOptions",
+    "IrisInConfigurationSpaceFromCliqueCover", "IrisNp", "IrisNp2", "IrisNp2Options",
+    "IrisParameterizationFunction", "IrisZo", "IrisZoOptions", "JointLimits", "KinematicTrajectoryOptimization",
+    "LinearDistanceAndInterpolationProvider", "MakeBodyShapeDescription", "MaxCliqueSolverBase",
+    "MaxCliqueSolverViaGreedy", "MaxCliqueSolverViaMip", "MinCliqueCoverSolverBase",
+    "MinCliqueCoverSolverViaGreedy", "PathResult", "PlanRrtConnect", "PlaneSide", "RaySamplerOptions",
+    "RobotClearance", "RobotCollisionType", "RobotDiagram", "RobotDiagramBuilder", "RobotDiagramBuilder_",
+    "RobotDiagram_", "SceneGraphCollisionChecker", "SeparatingPlaneOrder", "SeparationCertificateProgramBase",
+    "SeparationCertificateResultBase", "ShortcutPath", "Toppra", "ToppraDiscretization",
     "UnimplementedCollisionChecker", "VisibilityGraph",
 )  # fmt: skip
+_RATIONAL = ("RationalForwardKinematics", "RationalForwardKinematicsPose", "RationalForwardKinematicsPose_")
 _CENIC = ("CenicIntegrator", "CenicIntegrator_", "IcfSolverParameters")
 _WRENCHES = (
     "CentroidalMomentumConstraint", "ContactWrench", "ContactWrenchFromForceInWorldFrameEvaluator",
@@ -144,6 +149,7 @@ _LATER: dict[str, tuple[str, ...]] = {
     "merganser.multibody.inverse_kinematics": _POSTURES,
     "merganser.multibody.optimization": _WRENCHES,
     "merganser.multibody.planning": _PLANNING,
+    "merganser.multibody.rational": _RATIONAL,
     "merganser.multibody.visualization": _VISUALIZATION,
 }
 _has_sympy = importlib.util.find_spec("sympy") is not None
@@ -152,8 +158,8 @@ if _has_sympy:
 
 __all__ = sorted({name for name in globals() if not name.startswith("_")} - {"TYPE_CHECKING", "Any", "importlib"})
 __all__ += (
-    *_CENIC, *_DEFORMABLES, *_OPTIMIZATION, *_PLANNING, *_POSTURES, *_SETS, *_TRAJECTORIES, *_VISUALIZATION,
-    *_WRENCHES,
+    *_CENIC, *_DEFORMABLES, *_OPTIMIZATION, *_PLANNING, *_POSTURES, *_RATIONAL, *_SETS, *_TRAJECTORIES,
+    *_VISUALIZATION, *_WRENCHES,
 )  # fmt: skip
 if _has_sympy:
     __all__ += _SYMBOLIC

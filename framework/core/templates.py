@@ -17,7 +17,16 @@ from typing import Any, Generic, TypeVar
 
 from merganser.framework.core.scalars import checked_scalar, supported_scalars
 
-__all__ = ["Kind", "ScalarMethod", "SystemTemplate", "Template", "ValueTemplate", "generic_class", "instantiate"]
+__all__ = [
+    "ClassTemplate",
+    "Kind",
+    "ScalarMethod",
+    "SystemTemplate",
+    "Template",
+    "ValueTemplate",
+    "generic_class",
+    "instantiate",
+]
 
 ClassT = TypeVar("ClassT")  # the class for floats of a family; what is made of any scalars has its functions
 
@@ -204,6 +213,35 @@ class ValueTemplate(Template[ClassT]):
 
     def _instantiate(self, T: type[Any]) -> Any:
         return self._cls if T is float else _new_kind(self._cls, T, self._scalar_of, self._made_of)
+
+
+class ClassTemplate(Template[ClassT]):
+    """Classes that are told apart by types of any kind, such as Polynomial, not by types of scalars.
+
+    Args:
+        name: such as 'Pose_'.
+        classes: called without arguments, when something is first asked for; returns {type: class}.
+    """
+
+    def __init__(self, name: str, classes: Callable[[], dict[type[Any], type[Any]]]) -> None:
+        super().__init__(name, lambda: tuple(classes()))
+        self._classes = classes
+
+    def __getitem__(self, parameter: Any) -> type[ClassT]:
+        """The class for a type; for None, the first.
+
+        Raises:
+            RuntimeError: there is none for this type.
+        """
+        classes = self._classes()
+        if isinstance(parameter, (tuple, list)) and len(parameter) == 1:
+            parameter = parameter[0]
+        if parameter is None:
+            return next(iter(classes.values()))
+        if parameter not in classes:
+            names = ", ".join(each.__name__ for each in classes)
+            raise RuntimeError(f"{self.name}: there is no instantiation for {parameter}, only for {names}.")
+        return classes[parameter]
 
 
 class Kind(type):

@@ -1,6 +1,7 @@
 """Robots ready for planning: see README.md."""
 
 from merganser.multibody.planning.body_shape_description import BodyShapeDescription, MakeBodyShapeDescription
+from merganser.multibody.planning.ciris_geometry import CIrisCollisionGeometry, CIrisGeometryType, PlaneSide
 from merganser.multibody.planning.cliques import (
     MaxCliqueSolverBase,
     MaxCliqueSolverViaGreedy,
@@ -12,6 +13,7 @@ from merganser.multibody.planning.collision_checker import CollisionChecker
 from merganser.multibody.planning.collision_checker_params import CollisionCheckerContext, CollisionCheckerParams
 from merganser.multibody.planning.collision_results import EdgeMeasure, RobotClearance, RobotCollisionType
 from merganser.multibody.planning.continuous_joints import GetContinuousRevoluteJointIndices
+from merganser.multibody.planning.cspace_free_polytope import CspaceFreePolytope, CspaceFreePolytopeBase
 from merganser.multibody.planning.distance_and_interpolation import (
     DistanceAndInterpolationProvider,
     LinearDistanceAndInterpolationProvider,
@@ -46,19 +48,36 @@ from merganser.multibody.planning.scene_graph_collision_checker import (
     SceneGraphCollisionChecker,
     UnimplementedCollisionChecker,
 )
+from merganser.multibody.planning.separating_planes import (
+    CSpaceSeparatingPlane,
+    CSpaceSeparatingPlane_,
+    SeparatingPlaneOrder,
+)
+from merganser.multibody.planning.separation_certificates import (
+    FindSeparationCertificateOptions,
+    SeparationCertificateProgramBase,
+    SeparationCertificateResultBase,
+)
 from merganser.multibody.planning.toppra import Toppra, ToppraDiscretization
 from merganser.multibody.planning.visibility_graph import VisibilityGraph
 
 __all__ = [
     "BodyShapeDescription",
+    "CIrisCollisionGeometry",
+    "CIrisGeometryType",
+    "CSpaceSeparatingPlane",
+    "CSpaceSeparatingPlane_",
     "CalcGridPointsOptions",
     "CollisionChecker",
     "CollisionCheckerContext",
     "CollisionCheckerParams",
     "CommonSampledIrisOptions",
+    "CspaceFreePolytope",
+    "CspaceFreePolytopeBase",
     "DistanceAndInterpolationProvider",
     "DofMask",
     "EdgeMeasure",
+    "FindSeparationCertificateOptions",
     "GcsTrajectoryOptimization",
     "GetContinuousRevoluteJointIndices",
     "IrisFromCliqueCoverOptions",
@@ -80,6 +99,7 @@ __all__ = [
     "MinCliqueCoverSolverViaGreedy",
     "PathResult",
     "PlanRrtConnect",
+    "PlaneSide",
     "RaySamplerOptions",
     "RobotClearance",
     "RobotCollisionType",
@@ -88,6 +108,9 @@ __all__ = [
     "RobotDiagramBuilder_",
     "RobotDiagram_",
     "SceneGraphCollisionChecker",
+    "SeparatingPlaneOrder",
+    "SeparationCertificateProgramBase",
+    "SeparationCertificateResultBase",
     "ShortcutPath",
     "Toppra",
     "ToppraDiscretization",

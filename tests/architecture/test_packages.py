@@ -288,12 +288,13 @@ import sys
 import merganser.all as everything
 from merganser.framework import math, optimization, symbolic
 assert set(symbolic.__all__) - set(math.__all__) == set(everything._SYMBOLIC)
-from merganser.multibody import inverse_kinematics, planning, visualization
+from merganser.multibody import inverse_kinematics, planning, rational, visualization
 assert set(everything._OPTIMIZATION) == set(optimization.__all__)
 from merganser.geometry import optimization as sets
 assert set(everything._SETS) == set(sets.__all__)
 assert set(everything._POSTURES) == set(inverse_kinematics.__all__)
 assert set(everything._PLANNING) == set(planning.__all__)
+assert set(everything._RATIONAL) == set(rational.__all__)
 assert set(everything._VISUALIZATION) <= set(visualization.__all__) <= set(everything.__all__)
 from merganser.all import Expression, sin
 assert Expression is symbolic.Expression and sin is math.sin

@@ -54,6 +54,7 @@ ADDRESSES: dict[str, tuple[str, ...]] = {
     "multibody.optimization": ("multibody.optimization", "multibody.planning"),
     "multibody.parsing": ("multibody.parsing",),
     "multibody.plant": ("multibody.plant",),
+    "multibody.rational": ("multibody.rational",),
     "multibody.tree": ("multibody.tree",),
     "perception": ("geometry.perception",),
     "planning": ("multibody.planning", "analysis.trajectory_optimization"),
