@@ -88,7 +88,7 @@ class CollisionFilterDeclaration:
         """Lets all pairs of geometries of the set meet, save those of one frame."""
         return self._add("AllowWithin", geometry_set, geometry_set, False)
 
-    def omits_deformable(self) -> bool:
+    def _omits_deformable(self) -> bool:
         """Whether deformable geometries are not concerned."""
         return self._scope == CollisionFilterScope.kOmitDeformable
 

@@ -480,7 +480,7 @@ class GeometryState:
 
         def ids(geometry_set: GeometrySet) -> list[GeometryId]:
             found = self.geometries_in(geometry_set, Role.kProximity)
-            return [g.id for g in found if g.reference_mesh is None or not declaration.omits_deformable()]
+            return [g.id for g in found if g.reference_mesh is None or not declaration._omits_deformable()]
 
         return [Statement(ids(set_A), ids(set_B), excludes) for set_A, set_B, excludes in declaration.statements()]
 

@@ -34,7 +34,7 @@ _RELAXED = {
 }  # fmt: skip
 
 
-@dataclass
+@dataclass(eq=False)
 class SemidefiniteRelaxationOptions:
     """Which constraints that follow from linear ones are added: (2), of equations and of inequalities."""
 
