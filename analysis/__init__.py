@@ -34,7 +34,7 @@ from merganser.analysis.monte_carlo import (
     RandomSimulation,
     RandomSimulationResult,
 )
-from merganser.analysis.plots import log_labels, log_to_pandas, plot_log
+from merganser.analysis.plots import log_labels, log_to_pandas, plot_log, plot_trajectory
 from merganser.analysis.region_of_attraction import RegionOfAttraction, RegionOfAttractionOptions
 from merganser.analysis.scalar_templates import (
     IntegratorBase_,
@@ -97,6 +97,7 @@ __all__ = [
     "plot_log",
     "plot_sublevelset_expression",
     "plot_sublevelset_quadratic",
+    "plot_trajectory",
 ]
 
 if not _TYPE_CHECKING:

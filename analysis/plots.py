@@ -1,18 +1,22 @@
-"""Logs as plots and tables, labelled with the names of ports and states."""
+"""Logs as plots and tables, labelled with the names of ports and states; trajectories with their limits."""
 
 from __future__ import annotations
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from merganser.framework import Context, Diagram
 from merganser.framework.core.inside import diagram_around
 from merganser.framework.primitives import AbstractLogSink, VectorLogSink
+from merganser.framework.trajectories import Trajectory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["log_labels", "log_to_pandas", "plot_log"]
+__all__ = ["log_labels", "log_to_pandas", "plot_log", "plot_trajectory"]
 
 # What a plant's ports give, by name or by its end, and the method that names the elements.
 _NAMING = (
@@ -52,6 +56,59 @@ def plot_log(sink: VectorLogSink, context: Context, axes: Any = None, names: Seq
     if labels:
         axes.legend()
     return axes
+
+
+def plot_trajectory(
+    trajectory: Trajectory,
+    lower: ArrayLike | None = None,
+    upper: ArrayLike | None = None,
+    axes: Any = None,
+    names: Sequence[str] | None = None,
+    num_times: int = 200,
+) -> Any:
+    """Plots a trajectory of vectors, one line for each element, and its limits as dashed lines of the same colour.
+
+    Args:
+        trajectory: of vectors, shape [n, 1].
+        lower, upper: limits, shape [n] or one number; infinite ones and None are not drawn.
+        axes: of matplotlib; a new figure's if None.
+        names: of the elements; by default their numbers.
+        num_times: at how many times it is evaluated.
+
+    Returns:
+        The axes; save the picture by `axes.figure.savefig(path)`.
+
+    Raises:
+        ValueError: values are no vectors, or limits or names have another size.
+    """
+    n = trajectory.rows()
+    if trajectory.cols() != 1:
+        raise ValueError(f"plot_trajectory draws vectors; the values have the shape [{n}, {trajectory.cols()}].")
+    labels = [str(i) for i in range(n)] if names is None else list(names)
+    if len(labels) != n:
+        raise ValueError(f"plot_trajectory: the values have {n} elements, but there are {len(labels)} names.")
+    limits = [_limits(kind, given, n) for kind, given in (("lower", lower), ("upper", upper)) if given is not None]
+    if axes is None:
+        from matplotlib.figure import Figure
+
+        axes = Figure(layout="constrained").subplots()
+    times = np.linspace(trajectory.start_time(), trajectory.end_time(), num_times)
+    for i, (row, label) in enumerate(zip(trajectory.vector_values(times), labels)):
+        (line,) = axes.plot(times, row, label=label)
+        for values in limits:
+            if np.isfinite(values[i]):
+                axes.axhline(values[i], color=line.get_color(), linestyle="--", linewidth=0.8)
+    axes.set(xlabel="time [s]")
+    axes.grid(alpha=0.3)
+    axes.legend()
+    return axes
+
+
+def _limits(kind: str, given: ArrayLike, size: int) -> Any:
+    values = np.asarray(given, float)
+    if values.shape not in ((), (size,)):
+        raise ValueError(f"plot_trajectory: {kind} has the shape {values.shape}, expected [{size}].")
+    return np.broadcast_to(values, size)
 
 
 def log_to_pandas(sink: VectorLogSink | AbstractLogSink, context: Context, names: Sequence[str] | None = None) -> Any:

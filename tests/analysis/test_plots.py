@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from merganser.analysis import Simulator, log_labels, log_to_pandas, plot_log
+from merganser.analysis import Simulator, log_labels, log_to_pandas, plot_log, plot_trajectory
 from merganser.framework import DiagramBuilder, LeafSystem, Value
 from merganser.framework.primitives import ConstantValueSource, LogOutput, LogVectorOutput, VectorLogSink
+from merganser.framework.trajectories import PiecewisePolynomial
 from merganser.multibody.parsing import Parser
 from merganser.multibody.plant import MultibodyPlant
 
@@ -100,3 +101,24 @@ def test_tables_have_a_column_for_each_element(logged: Any) -> None:
     table = log_to_pandas(state, context)
     assert list(table.columns) == ["elbow_q", "elbow_w"] and table.index.name == "time"
     assert table["elbow_w"][0.5] == -0.5
+
+
+def test_a_trajectory_is_drawn_with_those_limits_that_are_finite():
+    trajectory = PiecewisePolynomial.FirstOrderHold([1.0, 3.0], [[0.0, 1.0], [2.0, 4.0]])
+    axes = plot_trajectory(trajectory, -1.0, [np.inf, 5.0], names=["a", "b"])
+    a, of_a, b, *of_b = axes.get_lines()
+    assert [a.get_label(), b.get_label()] == ["a", "b"]
+    assert (a.get_xdata()[0], a.get_xdata()[-1], b.get_ydata()[-1]) == (1.0, 3.0, 4.0)
+    assert [line.get_ydata()[0] for line in (of_a, *of_b)] == [-1.0, -1.0, 5.0]
+    assert of_a.get_color() == a.get_color() != b.get_color()
+    assert plot_trajectory(trajectory, axes=axes) is axes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [({"lower": [0.0]}, "lower has the shape"), ({"names": ["a"]}, "2 elements, but there are 1 names")],
+)
+def test_limits_and_names_of_another_size_are_refused(arguments, text):
+    trajectory = PiecewisePolynomial.FirstOrderHold([0.0, 1.0], [[0.0, 1.0], [2.0, 4.0]])
+    with pytest.raises(ValueError, match=text):
+        plot_trajectory(trajectory, **arguments)
