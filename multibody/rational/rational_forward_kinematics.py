@@ -29,7 +29,8 @@ from merganser.multibody.tree import BodyIndex
 from merganser.multibody.tree import Joint as PlantJoint
 
 if TYPE_CHECKING:
-    from merganser.framework.symbolic import Monomial, Polynomial, RationalFunction
+    from merganser.framework import symbolic
+    from merganser.framework.symbolic import Monomial, RationalFunction
 
 Objects = npt.NDArray[np.object_]
 
@@ -163,7 +164,7 @@ class RationalForwardKinematics:
             index = self._parents[index]
         return way
 
-    def ConvertMultilinearPolynomialToRationalFunction(self, e: Polynomial) -> RationalFunction:
+    def ConvertMultilinearPolynomialToRationalFunction(self, e: symbolic.Polynomial) -> RationalFunction:
         """A polynomial in `cos_delta` and `sin_delta` as a rational function of s.
 
         Args:
