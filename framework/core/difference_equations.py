@@ -38,7 +38,7 @@ class DifferenceEquationMethods(SystemBase):
                 f"updates of exactly one timing; found: {found}."
             )
         events = self._events_with(context, TriggerType.kPeriodic)
-        status, updates = compute_updates(of_kind(events, EventKind.DISCRETE_UPDATE))
+        status, updates = compute_updates(of_kind(events, EventKind.DISCRETE_UPDATE), is_question=True)
         raise_if_failed(status, context)
         result = context._discrete.Clone()
         merge_updates(updates, context, result)

@@ -124,17 +124,18 @@ def make_updates(updates: UpdateList) -> None:
 
 
 def compute_updates(
-    events: EventList, begun: Begun = NOTHING_BEGUN
+    events: EventList, begun: Begun = NOTHING_BEGUN, is_question: bool = False
 ) -> tuple[EventStatus, list[tuple[LeafContext, Any]]]:
     """Computes what simultaneous updates would make of the state, and changes nothing.
 
     Args:
         events: updates with the contexts of their leaf systems; those of one leaf system stand together.
         begun: what has been done of that.
+        is_question: whether nothing is to be updated, and what an interrupt has left to be updated must stay.
 
     Returns:
         The most severe status, only to be read, and for each leaf context concerned its new DiscreteValues or State.
-        They are room that belongs to the context, good until the next update.
+        Unless it is a question, they are room that belongs to the context, good until the next update.
     """
     statuses, updates = [*begun.statuses], [*begun.updates]
     leaf: LeafContext | None = None
@@ -143,7 +144,10 @@ def compute_updates(
         if context is not leaf:
             leaf = context
             is_discrete = event.kind is EventKind.DISCRETE_UPDATE
-            values = context._copied_discrete_values() if is_discrete else context._copied_state()
+            if is_question:
+                values = context._discrete.Clone() if is_discrete else context.get_state().Clone()
+            else:
+                values = context._copied_discrete_values() if is_discrete else context._copied_state()
             updates.append((context, values))
         status = call_handler(context, event, values)
         statuses.append(status)

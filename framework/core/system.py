@@ -160,7 +160,7 @@ class System(
         num_groups = context.num_discrete_state_groups()
         self._require_room(discrete_state, DiscreteValues, "CalcForcedDiscreteVariableUpdate", num_groups)
         events = of_kind(self._events_with(context, TriggerType.kForced), EventKind.DISCRETE_UPDATE)
-        status, updates = compute_updates(events)
+        status, updates = compute_updates(events, is_question=True)
         raise_if_failed(status, context)
         merge_updates(updates, context, discrete_state)
 
@@ -173,7 +173,7 @@ class System(
                 f"got {type(state).__name__}."
             )
         events = of_kind(self._events_with(context, TriggerType.kForced), EventKind.UNRESTRICTED_UPDATE)
-        status, updates = compute_updates(events)
+        status, updates = compute_updates(events, is_question=True)
         raise_if_failed(status, context)
         merge_updates(updates, context, state)
 

@@ -96,7 +96,7 @@ def differentiate_surfaces(
     arguments = (
         arrays.bodies, arrays.meshes, owners, pairs, X_WG, X_lanes, values, followers, face_work, *lanes, owners.copy()
     )  # fmt: skip
-    is_compiled = may_use_compiled(follow_faces, len(owners), *arguments)
+    is_compiled = may_use_compiled(follow_faces, len(owners) * num_lanes, *arguments)
     run = follow_faces if is_compiled else follow_faces.interpreted
     run(*arguments)
     corners, numbers = lanes

@@ -8,7 +8,7 @@ import functools
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -59,7 +59,7 @@ def _by_index(method: _Method) -> _Method:
     def renamed(self: Any, *args: Any, **kwargs: Any) -> Any:
         return method(self, *args, **{name.removesuffix("_index"): value for name, value in kwargs.items()})
 
-    return renamed  # type: ignore[return-value]
+    return cast(_Method, renamed)
 
 
 class CollisionChecker(abc.ABC):

@@ -7,7 +7,7 @@ __all__ = ["RationalForwardKinematics"]
 import functools
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -296,8 +296,8 @@ def _description(joint: PlantJoint, body: int, s_index: int) -> Joint:
     X_PF = joint.frame_on_parent().GetFixedPoseInBodyFrame().GetAsMatrix4()
     X_CM = joint.frame_on_child().GetFixedPoseInBodyFrame().GetAsMatrix4()
     inner, outer = (X_CM, X_PF) if backward else (X_PF, X_CM)
-    axis: Any = None
+    moving, axis = cast(Any, joint), None
     if kind != "weld":
-        axis = joint.revolute_axis() if kind == "revolute" else joint.translation_axis()  # type: ignore[attr-defined]
+        axis = moving.revolute_axis() if kind == "revolute" else moving.translation_axis()
     places = (-1, -1) if kind == "weld" else (s_index, int(joint.position_start()))
     return Joint(inner, np.linalg.inv(outer), axis, kind == "revolute", backward, *places)

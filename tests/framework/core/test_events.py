@@ -13,7 +13,7 @@ from merganser.framework import (
     Value,
 )
 from merganser.framework.core.events import EventKind
-from merganser.framework.core.execution import execute
+from merganser.framework.core.execution import compute_updates, execute, make_updates
 
 
 class Follower(LeafSystem):
@@ -296,3 +296,29 @@ def test_updates_write_through_to_the_diagram_and_outdate_what_depends_on_them()
     diagram.ExecuteForcedEvents(context)
     assert a.get_output_port().Eval(mine)[0] == 2.0
     assert mine.get_discrete_state(0)[0] == context.get_discrete_state(0)[0] == 2.0
+
+
+@pytest.mark.parametrize("kind", ["DiscreteUpdate", "UnrestrictedUpdate"])
+def test_a_question_leaves_what_is_still_to_be_updated(kind):
+    """As after an interrupt between the handlers and the update."""
+    system = LeafSystem()
+    system.DeclareDiscreteState([1.0])
+
+    def double(context, result):
+        values = result if kind == "DiscreteUpdate" else result.get_mutable_discrete_state()
+        values[0] = 2.0 * context.get_discrete_state_vector()[0]
+
+    getattr(system, f"DeclareForced{kind}Event")(double)
+    context = system.CreateDefaultContext()
+    _, pending = compute_updates(system._events_with(context, TriggerType.kForced))
+    context.SetDiscreteState([10.0])
+    if kind == "DiscreteUpdate":
+        room = context.get_discrete_state().Clone()
+        system.CalcForcedDiscreteVariableUpdate(context, room)
+    else:
+        room = context.get_state().Clone()
+        system.CalcForcedUnrestrictedUpdate(context, room)
+        room = room.get_discrete_state()
+    assert room[0] == 20.0 and discrete(context) == [10.0]
+    make_updates(pending)
+    assert discrete(context) == [2.0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from soft_bodies import config
 
 from merganser.analysis import Simulator
@@ -12,7 +13,7 @@ from merganser.geometry import Box, GeometryInstance, IllustrationProperties, Me
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph
 
 
-def test_a_surface_is_drawn_where_its_vertices_are_and_recorded() -> None:
+def test_a_surface_is_drawn_where_its_vertices_are_and_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     builder = DiagramBuilder()
     plant, scene_graph = AddMultibodyPlantSceneGraph(builder, 0.01)
     model, properties = plant.mutable_deformable_model(), IllustrationProperties()
@@ -31,7 +32,7 @@ def test_a_surface_is_drawn_where_its_vertices_are_and_recorded() -> None:
         drawn.append((path, vertices, triangles))
         draw(path, vertices, triangles, *args, **kwargs)
 
-    meshcat.SetTriangleMesh = watch  # type: ignore[method-assign, assignment]
+    monkeypatch.setattr(meshcat, "SetTriangleMesh", watch)
     simulator = Simulator(builder.Build())
     simulator.Initialize()
     before = len(meshcat.StaticHtml())

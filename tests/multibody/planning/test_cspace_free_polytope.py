@@ -166,7 +166,8 @@ def test_binary_search_finds_a_scale(arm: Any, free: CspaceFreePolytope) -> None
     options.scale_min = 5.0
     assert free.BinarySearch(set(), C, np.full(4, 0.1), center, options) is None
     options.scale_min, options.scale_max = 0.5, 1.0
-    assert np.allclose(free.BinarySearch(set(), C, np.full(4, 0.1), center, options).d(), 0.1)  # type: ignore[union-attr]
+    unscaled = free.BinarySearch(set(), C, np.full(4, 0.1), center, options)
+    assert unscaled is not None and np.allclose(unscaled.d(), 0.1)
 
 
 @pytest.mark.parametrize("second", ["revolute", "prismatic"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,8 +26,8 @@ from merganser.multibody.fem import MaterialModel
 from merganser.multibody.fem.body import FemBody
 
 
-def ball(**kwargs: object) -> SoftScene:
-    scene = SoftScene(**kwargs)  # type: ignore[arg-type]
+def ball(**kwargs: Any) -> SoftScene:
+    scene = SoftScene(**kwargs)
     scene.add_soft(Sphere(0.1), (0.0, 0.0, 0.098), hint=0.12)
     return scene
 
