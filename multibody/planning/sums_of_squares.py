@@ -8,6 +8,9 @@ A certificate that p(x) is nonnegative where g_1(x) >= 0, g_2(x) >= 0, ... is
     p = l_0 + l_1 g_1 + l_2 g_2 + ...,   l_i sums of squares                                            (1)
 
 l_i = m'Q_i m with monomials m and Q_i positive semidefinite; equal coefficients are linear equations of the Q_i.
+
+Programs of symbolic polynomials (`NewSosPolynomial`) say the same; to write eight products of four variables by them
+takes some 300 times as long.
 """
 
 from __future__ import annotations
