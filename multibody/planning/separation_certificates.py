@@ -51,7 +51,7 @@ Part = list[Any]  # of Squares, Numbers or None
 PARTS = ("polytope", "s_lower", "s_upper")
 
 
-@dataclass
+@dataclass(eq=False)
 class FindSeparationCertificateOptions:
     """How certificates are searched for.
 
@@ -70,7 +70,7 @@ class FindSeparationCertificateOptions:
     solver_options: SolverOptions | None = None
 
 
-@dataclass
+@dataclass(eq=False)
 class FindSeparationCertificateGivenPolytopeOptions(FindSeparationCertificateOptions):
     """How certificates are searched for in a given polytope.
 
