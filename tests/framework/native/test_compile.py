@@ -16,11 +16,12 @@ import numba
 import numpy as np
 import pytest
 
-from merganser.framework.core.running_time import running_time, time_compiling
-from merganser.framework.native import cache_directory, code_files, device, kernel, source_hash, specialize
-from merganser.framework.native import compile as compile_module
-from merganser.framework.native.announce import announcer
-from merganser.framework.native.compile import Kernel, kernel_address
+from merganser.framework.common.running_time import running_time, time_compiling
+from merganser.framework.native import cache_directory, device, kernel, source_hash, specialize
+from merganser.framework.native.compiler import code_files
+from merganser.framework.native.compiler import kernels as compile_module
+from merganser.framework.native.compiler.announce import announcer
+from merganser.framework.native.compiler.kernels import Kernel, kernel_address
 
 
 @device
