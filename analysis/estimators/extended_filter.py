@@ -28,9 +28,9 @@ from merganser.analysis.estimators.filter_room import (
     fields_of,
     reals_of,
 )
+from merganser.framework.math.difference_steps import DIFFERENCE_STEP, NOISE_OF_SLOPE, SHARE_OF_SLOPE
 from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.tape import FAILED, SUCCEEDED
-from merganser.framework.primitives.linear.linearization import DIFFERENCE_STEP, NOISE_OF_SLOPE, SHARE_OF_SLOPE
 
 __all__ = ["section_sizes", "update"]
 

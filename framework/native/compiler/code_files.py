@@ -1,8 +1,9 @@
 """Compiled code on disk: one file for each function and types of arguments.
 
-Everything of one version of this package lies in folders that are named by the hash of all kernel sources of a package
-and of those below it, so that a change in a helper of another file never leaves stale code behind. They stand in the
-user's cache folder (``$MERGANSER_CACHE_DIR``, else ``$XDG_CACHE_HOME/merganser``, else ``~/.cache/merganser``).
+Everything of one version of this package lies in folders that are named by the hash of all sources of a group of
+kernels and of those below it, so that a change in a helper of another file never leaves stale code behind. Each package
+declares its groups in its file kernels.txt. The folders stand in the user's cache folder (``$MERGANSER_CACHE_DIR``,
+else ``$XDG_CACHE_HOME/merganser``, else ``~/.cache/merganser``).
 
 How files are read and written stands in kept_files.py.
 """
@@ -18,36 +19,13 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from merganser.framework.native.compiler.extending import import_whole
 from merganser.framework.native.compiler.kept_files import can_be_kept, keep, names_in, read_kept, throw_away
 from merganser.framework.native.compiler.machine_code import MachineCode, describe_machine
 
-__all__ = ["SUFFIX", "CodeFiles", "cache_directory", "package_of", "source_hash"]
-
-# Folders and files of kernels, by the package that they belong to; kernels call helpers of their own package and of
-# those below.
-_KERNEL_FOLDERS = {
-    "framework": ("framework.native",),
-    "blocks": (
-        "framework.core.declarations.native_function", "framework.core.system.random_values",
-        "framework.math.barycentric_mesh", "framework.primitives", "analysis.controllers",
-    ),
-    "analysis": (
-        "analysis.integrators", "analysis.plan", "analysis.batches.columns", "analysis.batches.rows",
-        "analysis.simulation.clocks", "analysis.estimators.extended_filter", "analysis.estimators.filter_algebra",
-        "analysis.estimators.filter_room", "analysis.estimators.observer_operations",
-        "analysis.estimators.unscented_filter", "framework.primitives.linear.linearization",
-    ),
-    "geometry": ("geometry.proximity", "geometry.hydroelastic", "geometry.pose_kernels"),
-    "multibody": ("multibody.kernels", "multibody.contact"),
-    "fem": ("multibody.fem",),
-}  # fmt: skip
-_BELOW: dict[str, tuple[str, ...]] = {
-    "framework": (), "blocks": ("framework",), "analysis": ("framework",), "geometry": ("framework",),
-    "multibody": ("framework", "blocks", "analysis", "geometry"),
-}  # fmt: skip
+__all__ = ["SUFFIX", "CodeFiles", "cache_directory", "kernel_groups", "package_of", "source_hash"]
 
 SUFFIX = ".nbk"
 _LONGEST_NAME = 100
@@ -66,11 +44,11 @@ def source_hash(package: str = "") -> str:
     """Hash of every kernel source that kernels of a package may use, of numba's version and of Python's."""
     checks = "checks indices" if os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0") else ""
     digest = hashlib.sha256(f"{_numba_version()} {sys.version} {checks}".encode())
-    package_root = Path(__file__).resolve().parents[3]
-    used = (*_BELOW[package], package) if package in _BELOW else tuple(_KERNEL_FOLDERS)
-    for folder in (folder for name in used for folder in _KERNEL_FOLDERS[name]):
-        place = package_root / Path(*folder.split("."))
-        for path in (*sorted(place.rglob("*.py")), *place.parent.glob(f"{place.name}.py")):
+    groups = _kernel_groups(_packages())
+    used = (*groups[package].below, package) if package in groups else tuple(groups)
+    for folder in (folder for name in used for folder in groups[name].folders):
+        file = _packages() / folder.replace(".", "/")
+        for path in (*sorted(file.rglob("*.py")), *file.parent.glob(f"{file.name}.py")):
             digest.update(path.name.encode())
             digest.update(path.read_bytes())
     return digest.hexdigest()
@@ -88,10 +66,46 @@ def _numba_version() -> str:
         return version("numba")
 
 
+class KernelGroup(NamedTuple):
+    """Kernels whose code is valid as long as none of their sources changes, nor of those that they may call.
+
+    Attributes:
+        folders: and modules, by their addresses below `merganser`.
+        below: the groups whose functions they may call.
+    """
+
+    folders: tuple[str, ...]
+    below: tuple[str, ...]
+
+
+def kernel_groups() -> dict[str, KernelGroup]:
+    """All groups of kernels by their names, as the packages declare them in their files `kernels.txt`."""
+    return _kernel_groups(_packages())
+
+
+def _packages() -> Path:
+    """The folder of all packages."""
+    return Path(__file__).resolve().parents[3]
+
+
+@functools.cache
+def _kernel_groups(packages: Path) -> dict[str, KernelGroup]:
+    groups: dict[str, KernelGroup] = {}
+    for file in sorted(packages.glob("*/kernels.txt")):
+        for line in file.read_text().splitlines():
+            if not line.startswith("#"):
+                declared, names = line.split(":")
+                name, *below = declared.replace("<", " ").split()
+                folders = tuple(f"{file.parent.name}.{name}" for name in names.split())
+                known = groups.get(name, KernelGroup((), ()))
+                groups[name] = KernelGroup(known.folders + folders, tuple(dict.fromkeys((*known.below, *below))))
+    return groups
+
+
 def package_of(function: Callable[..., Any]) -> str:
-    """The package of kernels that a function belongs to; "" outside of this project."""
+    """The group of kernels that a function belongs to; "" outside of this project."""
     module = (function.__module__ or "").removeprefix("merganser.")
-    return next((name for name, folders in _KERNEL_FOLDERS.items() if _is_in(module, folders)), "")
+    return next((name for name, group in kernel_groups().items() if _is_in(module, group.folders)), "")
 
 
 def _is_in(module: str, folders: tuple[str, ...]) -> bool:

@@ -31,23 +31,18 @@ from merganser.framework.core.declarations.execution import execute, of_kind, ra
 from merganser.framework.core.inside import declared_events, new_context, scalar_of
 from merganser.framework.core.system.system import System
 from merganser.framework.core.values.values import BasicVector
+from merganser.framework.math.difference_steps import COMPLEX_STEP, DIFFERENCE_STEP
 from merganser.framework.primitives.linear.linear_system import AffineSystem, LinearSystem
 
 __all__ = ["FirstOrderTaylorApproximation", "Linearize"]
 
 Array = NDArray[Any]
 VectorFunction = Callable[[Array, Array], Array]  # of state and input
-COMPLEX_STEP = 1e-100
-DIFFERENCE_STEP = 6e-6  # cube root of the rounding error, relative to the size of the variable
 # (2) counts as right to this share of an element, and of the largest element of its row.
 _ELEMENT_TOLERANCE = 1e-5
 _ROW_TOLERANCE = 1e-7
 _NOISE_FACTOR = 10.0  # or to this many times its noise: rounding, and the change that a step twice as long makes
 _EPSILON = float(np.finfo(np.float64).eps)
-# For filters, which linearize at every step: one difference in a direction along no axis counts as right to this share
-# of the sum of all terms, and to its noise, this many times its values over the step.
-SHARE_OF_SLOPE = 1e-7
-NOISE_OF_SLOPE = 20.0 * _EPSILON
 
 
 def Linearize(
