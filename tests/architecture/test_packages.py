@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import collections
 import functools
 import re
 import subprocess
@@ -183,7 +184,15 @@ def test_every_package_has_a_readme():
     assert [package for package in PACKAGES if not (ROOT / package / "README.md").exists()] == []
 
 
-READMES = sorted(path for package in ("geometry", "multibody") for path in (ROOT / package).rglob("README.md"))
+READMES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("README.md"))
+_MOST_FILES = 25
+
+
+def test_no_folder_of_framework_and_analysis_has_more_files_than_one_can_survey():
+    counts = collections.Counter(path.parent for path in SOURCES)
+    rooms = [folder for folder in counts if folder.relative_to(ROOT).parts[0] in ("framework", "analysis")]
+    assert [str(folder) for folder in rooms if counts[folder] > _MOST_FILES] == []
+    assert [str(folder) for folder in rooms if not (folder / "README.md").exists()] == []
 
 
 @pytest.mark.parametrize("readme", READMES, ids=lambda path: str(path.parent.relative_to(ROOT)))
