@@ -253,7 +253,7 @@ class Plan:
 
     def is_current(self) -> bool:
         """Whether the program is that of the dependencies, connections and model as they are."""
-        return self.knows_dependencies() and self._program.is_current()
+        return self.knows_dependencies() and (not self._program.checks or self._program.is_current())
 
     def knows_dependencies(self) -> bool:
         """Whether the program is that of the dependencies, connections and arrays as they are."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import operator
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from merganser.analysis.simulation.arrivals import ArrivalWatch
 from merganser.analysis.simulation.clocks import (
@@ -37,8 +36,7 @@ _RANKS = {
 }
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SimultaneousEvents:
+class SimultaneousEvents(NamedTuple):
     """Events that happen together, by when they happen; by leaf system, then by rank.
 
     Attributes:
