@@ -73,7 +73,7 @@ def test_an_event_in_the_compiled_loop_takes_few_calls(kind: str, most: int, mon
 def test_steps_of_systems_without_cache_entries_are_counted_too(monkeypatch: pytest.MonkeyPatch) -> None:
     counts: list[int] = []
     monkeypatch.setenv("MERGANSER_PLAN", "never")
-    monkeypatch.setattr("merganser.analysis.simulator.note_steps", lambda steps, _: counts.append(steps))
+    monkeypatch.setattr("merganser.analysis.simulation.simulator.note_steps", lambda steps, _: counts.append(steps))
     simulator = Simulator(Ticking("publish"))
     assert not simulator.get_context().slots
     simulator.AdvanceTo(1e-3 * _TICKS)
