@@ -11,7 +11,7 @@ same, to the last bit, until it is there. For such a `LaterCode`:
 
 Steps are counted, of all plants of the process together. For the compiled loop, steps of integrators, and tapes, which
 are themselves loaded only when that pays, steps of all simulators and integrators in Python are counted, and the cache
-entries that each may have to compute anew. No clock is asked.
+entries that each may have to compute again. No clock is asked.
 """
 
 from __future__ import annotations

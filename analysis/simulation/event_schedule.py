@@ -63,7 +63,7 @@ class EventSchedule:
         initialization: events of the initialization of a simulation, its publish events apart.
         per_step: events that happen in every step.
         arrivals: looks for what comes from outside; None if nothing does.
-        must_ask: whether things may come from outside without a ring, so that one has to ask at each step.
+        must_ask: whether things may come from outside without a notification, so that one has to ask at each step.
     """
 
     def __init__(self, system: System, context: Context) -> None:
