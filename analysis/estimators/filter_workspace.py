@@ -120,7 +120,7 @@ class FilterWorkspace:
         f[ANSWER] = 0 if model is None else id(self)
         f[TAPES : TAPES + len(tapes)] = [address_of_array(tape.fields) for tape in tapes]
         f[TIME:] = offsets[:-1]
-        self._place = address_of_array(f)
+        self._address = address_of_array(f)
         self.put(PROCESS_NOISE, W)
         self.put(SENSOR_NOISE, V)
 
@@ -131,7 +131,7 @@ class FilterWorkspace:
 
     def address_of_update(self) -> int:
         """Where the compiled text stands."""
-        return kernel_address(self._update, self._place)
+        return kernel_address(self._update, self._address)
 
     def run(self, time: float, state: Array, y: Array, u: Array | None) -> Array:
         """What a filter makes of its state, measurement and input: the next state, or its rate.
@@ -147,7 +147,7 @@ class FilterWorkspace:
         self.put(MEASURED, y)
         if u is not None:
             self.put(INPUT, u)
-        outcome = self._update(self._place) if may_compile() else self._update.interpreted(self)
+        outcome = self._update(self._address) if may_compile() else self._update.interpreted(self)
         if outcome == RAISED:
             raise_kept(self._failure)
         offset = self._integers[RESULT]
