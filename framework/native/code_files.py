@@ -9,6 +9,7 @@ How files are read and written stands in kept_files.py.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import importlib.util
@@ -61,14 +62,24 @@ def source_hash(package: str = "") -> str:
     """Hash of every kernel source that kernels of a package may use, of numba's version and of Python's."""
     checks = "checks indices" if os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0") else ""
     digest = hashlib.sha256(f"{_numba_version()} {sys.version} {checks}".encode())
-    package_root = Path(__file__).resolve().parents[2]
-    used = (*_BELOW[package], package) if package in _BELOW else tuple(_KERNEL_FOLDERS)
-    for folder in (folder for name in used for folder in _KERNEL_FOLDERS[name]):
-        place = package_root / Path(*folder.split("."))
-        for path in (*sorted(place.rglob("*.py")), *place.parent.glob(f"{place.name}.py")):
-            digest.update(path.name.encode())
-            digest.update(path.read_bytes())
+    for name in (*_BELOW[package], package) if package in _BELOW else _KERNEL_FOLDERS:
+        digest.update(_hash_of_own(name))
     return digest.hexdigest()
+
+
+@functools.cache
+def _hash_of_own(package: str) -> bytes:
+    """Hash of the kernel sources of a package alone."""
+    digest = hashlib.sha256()
+    root = Path(__file__).resolve().parents[2]
+    for folder in _KERNEL_FOLDERS[package]:
+        place = str(root.joinpath(*folder.split(".")))
+        inside = [os.path.join(where, name) for where, _, names in os.walk(place) for name in names]
+        for path in sorted(path for path in (f"{place}.py", *inside) if path.endswith(".py")):
+            with contextlib.suppress(FileNotFoundError), open(path, "rb") as file:
+                digest.update(os.path.basename(path).encode())
+                digest.update(file.read())
+    return digest.digest()
 
 
 @functools.cache
