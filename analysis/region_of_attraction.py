@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from merganser.analysis.detached_context import detached_context
 from merganser.framework import Context, InputPortSelection, OutputPortSelection, System
-from merganser.framework.core.records import settings
+from merganser.framework.common.records import settings
 from merganser.framework.primitives import Linearize
 
 __all__ = ["RegionOfAttraction", "RegionOfAttractionOptions"]

@@ -1,6 +1,6 @@
 """What is compiled when: the one policy.
 
-What is called is compiled when it is first called (framework/native/compile.py). Other code only makes simulations
+What is called is compiled when it is first called (native/compiler/kernels.py). Other code only makes simulations
 faster: the compiled loop, and steps of plants as operations in it. It takes seconds to compile, and Python does the
 same, to the last bit, until it is there. For such a `LaterCode`:
 
@@ -54,7 +54,7 @@ _WORK_TO_COMPILE = 5_000_000
 _WORK_BETWEEN_LOOKS = 20_000  # at the disk, for what somebody else compiles
 _MOST_HELPERS = 3  # that this process starts one after the other; if they all end early, there is something wrong
 _LOWEST_PRIORITY = 19
-_TAPES = "merganser.framework.native.lowering"
+_TAPES = "merganser.framework.native.operations.lowering"
 
 
 class LaterCode(NamedTuple):
@@ -77,8 +77,8 @@ class LaterCode(NamedTuple):
         found = getattr(importlib.import_module(self.module), self.attribute)
         if self.types is None:
             return found
-        from merganser.framework.native.argument_types import example_of
-        from merganser.framework.native.compile import PreparedKernel
+        from merganser.framework.native.compiler.argument_types import example_of
+        from merganser.framework.native.compiler.kernels import PreparedKernel
 
         return PreparedKernel(found, *map(example_of, self.types))
 
@@ -211,14 +211,14 @@ def compile_quietly(codes: Sequence[LaterCode], is_needed: Callable[[], bool]) -
 
 def may_be_helped() -> bool:
     """Whether other processes may compile for this one."""
-    from merganser.framework.native.parallel_compilation import num_helpers
+    from merganser.framework.native.compiler.parallel_compilation import num_helpers
 
     return _state.num_helpers < _MOST_HELPERS and num_helpers() > 0
 
 
 def _ask_for_help() -> None:
     """Starts a process that compiles what is wanted, unless one is at it for this process or another."""
-    from merganser.framework.native.parallel_compilation import are_helpers_busy, compile_later
+    from merganser.framework.native.compiler.parallel_compilation import are_helpers_busy, compile_later
 
     if are_helpers_busy() or not missing():
         return
@@ -232,8 +232,8 @@ def _ask_for_help() -> None:
 @contextlib.contextmanager
 def _only_one() -> Iterator[bool]:
     """Whether no other process of this machine compiles later code; none begins with it in this context."""
-    from merganser.framework.native.code_files import cache_directory
-    from merganser.framework.native.kept_files import make_folder
+    from merganser.framework.native.compiler.code_files import cache_directory
+    from merganser.framework.native.compiler.kept_files import make_folder
 
     try:
         import fcntl
@@ -256,8 +256,8 @@ def _only_one() -> Iterator[bool]:
 
 def _is_kept(code: LaterCode) -> bool:
     """Whether the disk has it."""
-    from merganser.framework.native.code_files import SUFFIX, cache_directory
-    from merganser.framework.native.kept_files import names_in
+    from merganser.framework.native.compiler.code_files import SUFFIX, cache_directory
+    from merganser.framework.native.compiler.kept_files import names_in
 
     _, package, *_, file = code.module.split(".")
     start = f"{file}.{code.function}-"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from merganser.framework.core.records import settings
+from merganser.framework.common.records import settings
 from merganser.geometry.file_limits import supporting_path
 from merganser.geometry.memory_file import MemoryFile
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self, TypeVar, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework.core.scalars import number_text
+from merganser.framework.core.scalars.scalars import number_text
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.geometry.memory_file import MemoryFile
 from merganser.geometry.mesh_source import InMemoryMesh, MeshSource

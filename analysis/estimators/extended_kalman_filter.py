@@ -43,6 +43,6 @@ class ExtendedKalmanFilter(KalmanFilter):
     _is_linearized = True
 
     def _text(self) -> Any:
-        from merganser.analysis.plan import extended_filter
+        from merganser.analysis.estimators import extended_filter
 
         return extended_filter

@@ -11,13 +11,13 @@ from merganser.analysis.controllers.linear_quadratic_regulator import numbers_of
 from merganser.analysis.estimators.observer import Observer, checked_covariance
 from merganser.analysis.estimators.observer_code import KeptAlive, ObserverCode
 from merganser.framework import Context, InputPort, LeafOutputPort, System, SystemScalarConverter
-from merganser.framework.core.native_code import FAILURE, InputOf, NativeCode
-from merganser.framework.core.native_function import copy
-from merganser.framework.core.native_wires import PartOf
-from merganser.framework.native.addresses import address_of_array
+from merganser.framework.core.context.native_code import FAILURE, InputOf, NativeCode
+from merganser.framework.core.declarations.native_function import copy
+from merganser.framework.core.declarations.native_wires import PartOf
+from merganser.framework.native.memory.addresses import address_of_array
 
 if TYPE_CHECKING:
-    from merganser.analysis.plan.filter_room import FilterRoom
+    from merganser.analysis.estimators.filter_room import FilterRoom
 
 __all__ = ["KalmanFilter"]
 
@@ -130,7 +130,7 @@ class KalmanFilter(Observer):
     # ------------------------------------------------------------------ the filter itself
 
     def _text(self) -> Any:
-        """The module with the text of the filter, which is imported when it is needed (analysis/plan/filter_room.py).
+        """The module with the text of the filter, which is imported when it is needed (filter_room.py).
 
         Its `update` computes, in discrete time, xhat[n+1] and P[n+1] from those that know the measurements before time
         n, else the rates; P comes out symmetric.
@@ -142,7 +142,7 @@ class KalmanFilter(Observer):
 
     def _new_room(self, context: Context, calls_python: bool = True) -> FilterRoom | None:
         """What the text of the filter works on; None if it cannot do without calling Python, where it should."""
-        from merganser.analysis.plan.filter_room import FilterRoom
+        from merganser.analysis.estimators.filter_room import FilterRoom
 
         model, num_inputs = self._model(context), 0 if self._u is None else self._u.size()
         tapes = [*model.tapes()] if model.can_be_lowered(context) else []
@@ -168,7 +168,7 @@ class _FilterCode(ObserverCode):
     """The filter as an operation."""
 
     def code(self, context: Any, model: Any, result: Any, state: Any) -> NativeCode | None:
-        from merganser.analysis.plan import filter_room as o
+        from merganser.analysis.estimators import filter_room as o
 
         observer: Any = self.observer
         room = observer._new_room(context, calls_python=False)

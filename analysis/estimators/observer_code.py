@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from merganser.framework.core.native_code import (
+from merganser.framework.core.context.native_code import (
     CONTINUOUS_STATE,
     OUTPUT,
     DiscreteStateOf,

@@ -12,7 +12,7 @@ from merganser.analysis.estimators.kalman_filter import KalmanFilter
 from merganser.framework import Context, System
 
 if TYPE_CHECKING:
-    from merganser.analysis.plan.filter_room import FilterRoom
+    from merganser.analysis.estimators.filter_room import FilterRoom
 
 __all__ = ["UnscentedKalmanFilter"]
 
@@ -84,7 +84,7 @@ class UnscentedKalmanFilter(KalmanFilter):
         self._constants = spread, mean_weights, weights  # (2)
 
     def _text(self) -> Any:
-        from merganser.analysis.plan import unscented_filter
+        from merganser.analysis.estimators import unscented_filter
 
         return unscented_filter
 

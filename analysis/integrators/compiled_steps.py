@@ -8,9 +8,8 @@ from merganser.analysis.integrators import step_fields as f
 from merganser.analysis.integrators.problem import Problem, attempt
 from merganser.analysis.integrators.stepping import begin_step, complete_step, note_step
 from merganser.framework.native import PreparedKernel, kernel, kernel_address, specialize
-from merganser.framework.native.addresses import address_of_array
-from merganser.framework.native.operation_list import run_all
-from merganser.framework.native.tape import (
+from merganser.framework.native.memory.addresses import address_of_array
+from merganser.framework.native.memory.tape import (
     FAILED,
     RAISED,
     SUCCEEDED,
@@ -19,6 +18,7 @@ from merganser.framework.native.tape import (
     no_failure,
     raise_kept,
 )
+from merganser.framework.native.operations.operation_list import run_all
 
 if TYPE_CHECKING:
     from merganser.analysis.integrators.base import IntegratorBase

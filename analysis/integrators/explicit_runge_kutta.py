@@ -32,7 +32,7 @@ from merganser.analysis.integrators.tableaus import (
 )
 from merganser.framework import Context, System
 from merganser.framework.native import device, kernel
-from merganser.framework.native.tape import SUCCEEDED
+from merganser.framework.native.memory.tape import SUCCEEDED
 
 __all__ = [
     "BogackiShampine3Integrator",

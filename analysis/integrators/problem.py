@@ -14,16 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.analysis.integrators import step_fields as f
-from merganser.framework.core.nonfinite import is_finite
+from merganser.framework.core.context.nonfinite import is_finite
 from merganser.framework.native import compiled_form, device
-from merganser.framework.native.tape import (
+from merganser.framework.native.memory.tape import (
     SUCCEEDED,
     call_kernel,
     call_python,
     doubles_at,
     integers_at,
 )
-from merganser.framework.native.views import described_array
+from merganser.framework.native.memory.views import described_array
 
 if TYPE_CHECKING:
     from merganser.analysis.integrators.base import IntegratorBase

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 
-from merganser.framework.native.tape import AGAIN
+from merganser.framework.native.memory.tape import AGAIN
 
-# Why the loop ends: what operations come to (framework/native/tape.py), then:
+# Why the loop ends: what operations come to (framework/native/memory/tape.py), then:
 (
     DONE,  # the boundary time is reached
     PAUSE,  # as many steps as were asked for are done

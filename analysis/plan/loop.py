@@ -14,11 +14,10 @@ from merganser.analysis.integrators import step_fields as sf
 from merganser.analysis.integrators.compiled_steps import STEPS
 from merganser.analysis.integrators.explicit_runge_kutta import try_runge_kutta_step
 from merganser.analysis.plan import fields as f
-from merganser.analysis.plan.clocks import strike_after
 from merganser.analysis.plan.running import evaluate, look_now_and_then, note_move, run
+from merganser.analysis.simulation.clocks import strike_after
 from merganser.framework.native import PreparedKernel, device, kernel
-from merganser.framework.native.operation_list import AT
-from merganser.framework.native.tape import (
+from merganser.framework.native.memory.tape import (
     AGAIN,
     FAILED,
     RAISED,
@@ -28,6 +27,7 @@ from merganser.framework.native.tape import (
     doubles_at,
     integers_at,
 )
+from merganser.framework.native.operations.operation_list import AT
 
 __all__ = ["LOOP", "advance", "group_place"]
 

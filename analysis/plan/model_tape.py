@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.events import EventKind, TriggerType
+from merganser.framework.core.declarations.events import EventKind, TriggerType
 from merganser.framework.core.inside import declared_events, slot_of
+from merganser.framework.math.difference_steps import COMPLEX_STEP
 from merganser.framework.native import device
-from merganser.framework.native.addresses import address_of_array
-from merganser.framework.native.assembly import Assembly, order_of_computation, place_relative_to
-from merganser.framework.native.operation_list import run_all
-from merganser.framework.native.tape import SUCCEEDED, complexes_at, doubles_at, integers_at
-from merganser.framework.primitives.linearization import COMPLEX_STEP
+from merganser.framework.native.memory.addresses import address_of_array
+from merganser.framework.native.memory.tape import SUCCEEDED, complexes_at, doubles_at, integers_at
+from merganser.framework.native.operations.assembly import Assembly, order_of_computation, place_relative_to
+from merganser.framework.native.operations.operation_list import run_all
 
 __all__ = [
     "ModelTape",

@@ -7,28 +7,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from merganser.analysis.event_schedule import NOTHING, EventList, SimultaneousEvents
 from merganser.analysis.integrators import step_fields as sf
 from merganser.analysis.integrators.compiled_steps import STEPS
 from merganser.analysis.plan import fields as f
 from merganser.analysis.plan.callbacks import DisturbanceError, Handler, WatchedStep
-from merganser.analysis.plan.clocks import forget_strikes
 from merganser.analysis.plan.loop import advance
 from merganser.analysis.plan.program import Program
 from merganser.analysis.plan.running import evaluate
-from merganser.framework.core.events import DID_ITS_WORK, DID_NOTHING, EventKind, EventStatus, most_severe
-from merganser.framework.core.execution import NOTHING_BEGUN, Begun
+from merganser.analysis.simulation.clocks import forget_strikes
+from merganser.analysis.simulation.event_schedule import NOTHING, EventList, SimultaneousEvents
+from merganser.framework.core.declarations.events import DID_ITS_WORK, DID_NOTHING, EventKind, EventStatus, most_severe
+from merganser.framework.core.declarations.execution import NOTHING_BEGUN, Begun
 from merganser.framework.native import kernel_address, specialize
-from merganser.framework.native.addresses import address_of_array
-from merganser.framework.native.assembly import place_relative_to
-from merganser.framework.native.tape import AGAIN, RAISED, SUCCEEDED, clock_address
+from merganser.framework.native.memory.addresses import address_of_array
+from merganser.framework.native.memory.tape import AGAIN, RAISED, SUCCEEDED, clock_address
+from merganser.framework.native.operations.assembly import place_relative_to
 from merganser.framework.primitives import VectorLog
 
 if TYPE_CHECKING:
-    from merganser.analysis.event_schedule import EventSchedule
     from merganser.analysis.integrators import IntegratorBase
     from merganser.analysis.progress import SimulationProgress
-    from merganser.analysis.witness_isolation import WitnessWatch
+    from merganser.analysis.simulation.event_schedule import EventSchedule
+    from merganser.analysis.simulation.witness_isolation import WitnessWatch
     from merganser.framework import Context
 
 __all__ = ["Plan", "make_plan"]

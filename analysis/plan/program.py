@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 from merganser.analysis.plan import fields as f
 from merganser.analysis.plan.callbacks import Handler, SlotComputation, key_of
 from merganser.analysis.plan.loop import group_place
-from merganser.framework.core.derivatives import slots_behind
-from merganser.framework.core.events import DeclaredEvent, EventKind
-from merganser.framework.core.store import CacheSlot
-from merganser.framework.native.assembly import Assembly, order_of_computation, place_relative_to
-from merganser.framework.native.growing_array import GrowingArray
+from merganser.framework.core.context.derivatives import slots_behind
+from merganser.framework.core.context.store import CacheSlot
+from merganser.framework.core.declarations.events import DeclaredEvent, EventKind
+from merganser.framework.native.memory.growing_array import GrowingArray
+from merganser.framework.native.operations.assembly import Assembly, order_of_computation, place_relative_to
 
 if TYPE_CHECKING:
-    from merganser.analysis.event_schedule import EventList, EventSchedule, SimultaneousEvents
     from merganser.analysis.plan.plan import Plan
+    from merganser.analysis.simulation.event_schedule import EventList, EventSchedule, SimultaneousEvents
     from merganser.framework import Context
-    from merganser.framework.core.leaf_context import LeafContext
+    from merganser.framework.core.context.leaf_context import LeafContext
 
 __all__ = ["Program"]
 

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
-from merganser.framework.core.arguments import require_types
-from merganser.framework.core.events import Bell
-from merganser.framework.core.records import settings
+from merganser.framework.common.records import settings
+from merganser.framework.core.declarations.events import Bell
+from merganser.framework.core.values.arguments import require_types
 from merganser.framework.lcm.transports import Subscription, make_transport
 
 __all__ = ["DrakeLcm", "DrakeLcmInterface", "DrakeLcmParams", "interface_of"]

@@ -6,7 +6,7 @@ import threading
 import weakref
 from typing import Any
 
-from merganser.framework.core.events import Bell
+from merganser.framework.core.declarations.events import Bell
 from merganser.framework.lcm.drake_lcm import DrakeLcm, interface_of
 
 __all__ = ["Mailbox", "Subscriber"]

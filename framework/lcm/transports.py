@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from merganser.framework.core.events import Bell
+from merganser.framework.core.declarations.events import Bell
 
 __all__ = ["MemoryTransport", "NetworkTransport", "Subscription", "make_transport"]
 

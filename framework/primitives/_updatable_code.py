@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from merganser.framework.core.native_code import NativeCode
+from merganser.framework.core.context.native_code import NativeCode
 
 __all__ = ["UpdatableCode"]
 

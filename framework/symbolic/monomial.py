@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from merganser.framework.core.keywords import also_named
+from merganser.framework.common.keywords import also_named
 from merganser.framework.symbolic._sympy import sympy
 from merganser.framework.symbolic.expression import Expression, Term
 from merganser.framework.symbolic.nodes import is_number

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.errors import nearest_names
+from merganser.framework.common.errors import nearest_names
 from merganser.geometry.meshes.arrays import Array
 
 __all__ = ["read_wavefront", "read_wavefront_vertices", "wavefront_text"]

@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from merganser.framework.core.records import settings
+from merganser.framework.common.records import settings
 from merganser.framework.schema import Transform
 from merganser.multibody.parsing.errors import ParsingError, SourceLocation
 

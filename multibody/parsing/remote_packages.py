@@ -13,8 +13,8 @@ import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from merganser.framework.core.records import settings
-from merganser.framework.core.saving import scratch_folder
+from merganser.framework.common.records import settings
+from merganser.framework.common.saving import scratch_folder
 
 _logger = logging.getLogger("merganser.multibody.parsing")
 _SCHEMES = ("http", "https", "file")

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import BasicVector, Context, InputPort, Value
-from merganser.framework.core.errors import log_once
-from merganser.framework.core.nonfinite import blame_input
+from merganser.framework.common.errors import log_once
+from merganser.framework.core.context.nonfinite import blame_input
 from merganser.geometry import QueryObject
 from merganser.multibody.contact.step_records import Inputs, Part
 from merganser.multibody.kernels.scalars import is_set

@@ -91,7 +91,7 @@ def test_an_event_in_the_compiled_loop_takes_few_calls(kind: str, most: int, mon
 def test_steps_of_systems_without_cache_entries_are_counted_too(monkeypatch: pytest.MonkeyPatch) -> None:
     counts: list[int] = []
     monkeypatch.setenv("MERGANSER_PLAN", "never")
-    monkeypatch.setattr("merganser.analysis.simulator.note_steps", lambda steps, _: counts.append(steps))
+    monkeypatch.setattr("merganser.analysis.simulation.simulator.note_steps", lambda steps, _: counts.append(steps))
     simulator = Simulator(Ticking("publish"))
     assert not simulator.get_context().slots
     simulator.AdvanceTo(1e-3 * _TICKS)
@@ -129,7 +129,7 @@ def test_a_long_advance_is_compiled_from_the_first_step_and_a_short_one_is_not(m
         asked.append(later_code.pays_to_load(*codes, **options))
         return False
 
-    monkeypatch.setattr("merganser.analysis.simulator.pays_to_load", ask)
+    monkeypatch.setattr("merganser.analysis.simulation.simulator.pays_to_load", ask)
     simulator = Simulator(Ticking("publish"))
     simulator.AdvanceTo(0.01)
     assert asked == [False]

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import AbstractValue, later_code
-from merganser.framework.core.inside import derivatives_entry
-from merganser.framework.core.native_code import (
+from merganser.framework.core.context.native_code import (
     CONTINUOUS_STATE,
     FAILURE,
     OUTPUT,
@@ -20,11 +19,12 @@ from merganser.framework.core.native_code import (
     NextDiscreteStateOf,
     ParameterOf,
 )
-from merganser.framework.core.plain_values import Loading
+from merganser.framework.core.inside import derivatives_entry
+from merganser.framework.core.values.plain_values import Loading
 from merganser.framework.later_code import LaterCode
-from merganser.framework.native.addresses import address_of_array
-from merganser.framework.native.operations import caller_of
-from merganser.framework.native.records_of_arrays import Placed, integers_of
+from merganser.framework.native.memory.addresses import address_of_array
+from merganser.framework.native.memory.records_of_arrays import Placed, integers_of
+from merganser.framework.native.operations.operations import caller_of
 from merganser.multibody.contact.step_operation import (
     COUNT,
     HAS_FORCES,

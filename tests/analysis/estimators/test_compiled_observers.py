@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import merganser.analysis.plan.filter_room as filter_room
+import merganser.analysis.estimators.filter_room as filter_room
 from merganser.analysis import Simulator
 from merganser.analysis.estimators import ExtendedKalmanFilter, LuenbergerObserver, UnscentedKalmanFilter
 from merganser.analysis.estimators.observed_model import ObservedModel

@@ -11,7 +11,7 @@ import pytest
 
 from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder, EventStatus, LeafSystem, PublishEvent, Value, WitnessFunctionDirection
-from merganser.framework.core.events import Arrivals, Bell, EventKind
+from merganser.framework.core.declarations.events import Arrivals, Bell, EventKind
 from merganser.framework.core.inside import declare_arrivals
 from merganser.framework.lcm import (
     DrakeLcm,

@@ -9,7 +9,7 @@ import pytest
 from merganser.analysis import SemiExplicitEulerIntegrator
 from merganser.framework import LeafSystem, later_code
 from merganser.framework.later_code import LaterCode
-from merganser.framework.native import parallel_compilation
+from merganser.framework.native.compiler import parallel_compilation
 
 CODE = LaterCode("merganser.multibody.contact.step_operation", "STEP", "no_such_function")
 

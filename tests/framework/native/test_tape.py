@@ -16,7 +16,7 @@ from merganser.analysis import (
     Simulator,
 )
 from merganser.framework import DiagramBuilder, InputPortIndex, LeafSystem, Value, later_code
-from merganser.framework.native.operations import OPERATIONS, CompiledOperation, address_of, has_complex_form
+from merganser.framework.native.operations.operations import OPERATIONS, CompiledOperation, address_of, has_complex_form
 from merganser.framework.primitives import (
     Adder,
     ConstantValueSource,
