@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from merganser.framework.later_code import pays_to_load_tapes
+from merganser.framework.later_code import note_evaluation, pays_to_load_tapes
 
 if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
@@ -21,6 +21,9 @@ class NativeCompilation:
 
     def pays_to_load_tapes(self) -> bool:
         return pays_to_load_tapes()
+
+    def note_evaluation(self, num_entries: int) -> None:
+        note_evaluation(num_entries)
 
     def form_of(self, function: NativeOperation) -> Any:
         from merganser.framework.native.operations.native_operations import form_of

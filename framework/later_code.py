@@ -11,7 +11,8 @@ same, to the last bit, until it is there. For such a `LaterCode`:
 
 Steps are counted, of all plants of the process together. For the compiled loop, steps of integrators, and tapes, which
 are themselves loaded only when that pays, steps of all simulators and integrators in Python are counted, and the cache
-entries that each may have to compute again. No clock is asked.
+entries that each may have to compute again; so are evaluations of derivatives by programs that take steps of their own,
+and the steps that an advance is certainly going to take. No clock is asked.
 """
 
 from __future__ import annotations
@@ -31,17 +32,20 @@ __all__ = [
     "must_compile_here",
     "note_call",
     "note_compilation",
+    "note_evaluation",
     "note_steps",
     "pays_to_load",
     "pays_to_load_tapes",
     "want",
+    "work_of_steps",
 ]
 
 _SOME_CALLS = 300  # from then on another process is asked
 _MANY_CALLS = 20_000  # from then on it pays to compile here
-# What a step in Python takes, about, and each cache entry in it (three evaluations) [us].
+# What a step in Python takes, about, and each cache entry in it [us]; there are so many evaluations.
 _WORK_OF_STEP = 10
 _WORK_OF_ENTRY = 5
+_EVALUATIONS_OF_STEP = 3
 # Work that takes about as long as to load the compiled loop, the first compiled code of a process or not; or as long as
 # to compile it [us].
 _WORK_TO_LOAD = 100_000
@@ -132,18 +136,29 @@ def note_call(weight: int = 1) -> None:
 
 def note_steps(num_steps: int, num_entries: int) -> None:
     """Counts steps of a simulator or integrator in Python, with so many cache entries."""
-    _state.work += num_steps * (_WORK_OF_STEP + _WORK_OF_ENTRY * num_entries)
+    _state.work += work_of_steps(num_steps, num_entries)
 
 
-def pays_to_load(*codes: LaterCode) -> bool:
-    """Whether there has been so much work in Python that compiled code is worth its while.
+def note_evaluation(num_entries: int) -> None:
+    """Counts an evaluation of derivatives in Python that belongs to no such step, with so many cache entries."""
+    _state.work += work_of_steps(1, num_entries) // _EVALUATIONS_OF_STEP
+
+
+def work_of_steps(num_steps: int, num_entries: int) -> int:
+    """How long steps of a simulator in Python take, about, with so many cache entries [us]."""
+    return num_steps * (_WORK_OF_STEP + _WORK_OF_ENTRY * num_entries)
+
+
+def pays_to_load(*codes: LaterCode, work_to_come: int = 0) -> bool:
+    """Whether there has been, or is to be, so much work in Python that compiled code is worth its while.
 
     Args:
         codes: what is needed of what may be missing on this machine; all of it together.
+        work_to_come: what is certainly going to follow, see `work_of_steps` [us].
     """
     if not all(code.module in sys.modules for code in codes):
         least = _WORK_TO_LOAD_MORE if "llvmlite" in sys.modules else _WORK_TO_LOAD
-        if _state.work < least:
+        if _state.work + work_to_come < least:
             return False
     if _state.work < _next_look.get(codes, 0):
         return False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import concurrent.futures
 import importlib
-import multiprocessing
 import os
 import pickle
 import threading
@@ -152,6 +151,8 @@ def _num_threads(client: Any) -> int:
 
 def _end_with_parent() -> None:
     """Lets a worker process end when the one that started it was killed, rather than wait for work for ever."""
+    import multiprocessing
+
     parent = multiprocessing.parent_process()
 
     def watch() -> None:

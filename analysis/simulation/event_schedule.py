@@ -124,6 +124,10 @@ class EventSchedule:
         """Number of clocks."""
         return len(self._periods)
 
+    def shortest_period(self) -> float:
+        """The shortest time between the strikes of a clock [s]; infinity without clocks."""
+        return min((period for period, _ in self._periods), default=math.inf)
+
     def clocks(self) -> list[float]:
         """The clocks, see clocks.py."""
         return list(self._clocks)

@@ -26,7 +26,7 @@ from merganser.framework.core.declarations.events import DID_ITS_WORK, EventKind
 from merganser.framework.core.declarations.execution import NOTHING_BEGUN, execute
 from merganser.framework.core.inside import may_have_witnesses
 from merganser.framework.core.values.arguments import checked_number
-from merganser.framework.later_code import LaterCode, note_steps, pays_to_load, want
+from merganser.framework.later_code import LaterCode, note_steps, pays_to_load, want, work_of_steps
 
 if TYPE_CHECKING:
     from merganser.analysis.plan.plan import Plan
@@ -38,6 +38,7 @@ _INITIAL_STEP_SIZE = 1e-4  # of it, too [s]
 _MAX_STEP_SIZE = 0.1  # [s]
 
 _STEPS_BETWEEN_LOOKS = 64  # in Python, until it is asked again whether the compiled loop pays
+_MOST_STEPS = 1e6  # to come, of which there may be any number
 _LONGEST_REST = 64  # steps in Python before the plan is asked again
 _LOOP = LaterCode("merganser.analysis.plan.loop", "LOOP", "advance")
 
@@ -330,7 +331,7 @@ class Simulator(SimulatorSettings):
             self._was_effective(most_severe(self._due.statuses), status)
         if status._reason is not _NONE_SO_FAR or self._due.last_time == time == boundary_time:
             return
-        plan, rest, next_rest, num_steps = self._usable_plan(), 0, 1, 0
+        plan, rest, next_rest, num_steps = self._usable_plan(boundary_time - time), 0, 1, 0
         while True:
             if plan is not None and rest == 0:
                 if self._advance_by_plan(plan, boundary_time, status, progress):
@@ -345,25 +346,32 @@ class Simulator(SimulatorSettings):
             is_over = time >= boundary_time or status._reason is not _NONE_SO_FAR
             if plan is None and (is_over or num_steps == _STEPS_BETWEEN_LOOKS):
                 note_steps(num_steps, len(self._store.slots))
-                plan, num_steps = None if is_over else self._usable_plan(), 0
+                plan, num_steps = None if is_over else self._usable_plan(boundary_time - time), 0
             if is_over:
                 return
             if perf_counter() >= progress.next_update:
                 progress.update(time)
 
-    def _usable_plan(self) -> Plan | None:
-        """The compiled way to advance, if there is one and it pays to load it."""
+    def _usable_plan(self, duration: float) -> Plan | None:
+        """The compiled way to advance, if there is one and it pays to load it for so many seconds to come."""
         may_have_one = self._uses_native_plan and self._may_have_plan
-        if may_have_one and self._plan is None and self._pays_to_have_plan():
+        if may_have_one and self._plan is None and self._pays_to_have_plan(duration):
             from merganser.analysis.plan.plan import make_plan
 
             self._plan = make_plan(self._context, self._schedule, self._integrator, self._watch is not None)
             self._may_have_plan = self._plan is not None
         return self._plan if may_have_one else None
 
-    def _pays_to_have_plan(self) -> bool:
+    def _pays_to_have_plan(self, duration: float = 0.0) -> bool:
         when, integrator = self._when_to_plan, self._integrator
-        return when == "always" or (when != "never" and pays_to_load(_LOOP, *integrator._later_code))
+        if when in ("always", "never"):
+            return when == "always"
+        # There are as many steps at least, however far the integrator gets in each.
+        longest = integrator.get_maximum_step_size() if self._has_continuous_state else math.inf
+        shortest = min(longest, self._schedule.shortest_period())
+        num_steps = 0 if math.isinf(shortest) else int(min(duration / shortest, _MOST_STEPS))
+        work = work_of_steps(num_steps, len(self._store.slots))
+        return pays_to_load(_LOOP, *integrator._later_code, work_to_come=work)
 
     def _advance_by_plan(
         self, plan: Plan, boundary_time: float, status: SimulatorStatus, progress: SimulationProgress

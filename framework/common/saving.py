@@ -9,8 +9,6 @@ import hashlib
 import os
 import re
 import shutil
-import socket
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -77,11 +75,13 @@ def save_text(path: str | os.PathLike[str], text: str) -> None:
 def _place_beside(target: Path) -> Path:
     """A name that no other process has, beside a file; what dead ones have left under such names is removed."""
     _remove_leftovers(target)
-    return target.with_name(f"{target.name}.{_host()}-{os.getpid()}-{uuid.uuid4().hex[:12]}.part")
+    return target.with_name(f"{target.name}.{_host()}-{os.getpid()}-{os.urandom(6).hex()}.part")
 
 
 def _host() -> str:
     """A short name of this machine, as folders may be shared with others, whose processes nobody here knows."""
+    import socket
+
     return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
 
 

@@ -14,7 +14,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from xml.sax.saxutils import escape
+from html import escape
 
 import numpy as np
 from lxml import etree
@@ -234,7 +234,7 @@ def _without_comments(text: str) -> str:
             break
         pieces.append(text[position : match.start()])
         inside = text[match.end() : end]
-        pieces.append("\n" * inside.count("\n") if match.group() == "<!--" else escape(inside))
+        pieces.append("\n" * inside.count("\n") if match.group() == "<!--" else escape(inside, quote=False))
         position = end + 3
     return "".join(pieces) + text[position:]
 

@@ -196,6 +196,8 @@ class InputPorts:
 
     def active_controllers(self, w: Workspace, table: ActuatorTable) -> Controllers:
         """The PD controllers but those of locked joints, which are ignored."""
+        if not len(table.controllers.inputs):
+            return table.controllers
         locks = w.parameters["is_locked"][table.controllers.mobods]
         is_locked = locks.real > 0.5 if w.is_numeric else np.array([is_set(lock) for lock in locks], dtype=bool)
         return table.controllers_of_moving_joints(self._tree, is_locked)

@@ -20,6 +20,9 @@ class Compilation(Protocol):
     def pays_to_load_tapes(self) -> bool:
         """Whether there has been so much work in Python that tapes are worth their while."""
 
+    def note_evaluation(self, num_entries: int) -> None:
+        """Counts an evaluation of derivatives in Python, in a Context with so many cache entries."""
+
     def form_of(self, function: NativeOperation) -> Any:
         """The compiled form of a native function."""
 

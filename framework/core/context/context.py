@@ -151,7 +151,7 @@ class Context(StateAndParameters):
     def _read_derivatives(self) -> ContinuousState:
         """The time derivatives of the continuous state, brought up to date."""
         self.store.note_read(self, self.layout.xcdot_nodes)
-        self.derivative_evaluator().update()
+        self.derivative_evaluator().evaluate()
         return self._xcdot
 
     def derivative_evaluator(self) -> DerivativeEvaluator:

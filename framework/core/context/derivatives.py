@@ -50,6 +50,12 @@ class DerivativeEvaluator:
         may_lower = self._store.flat.dtype == np.float64 and may_compile()
         return sum(slot.entry.native is not None for slot in self._context._cache_slots()) if may_lower else 0
 
+    def evaluate(self) -> None:
+        """Computes what is out of date, for somebody who takes steps of his own: they count as those of a Simulator."""
+        if self._tape is None and self._store.invalid & self._mask:
+            compilation().note_evaluation(len(self._store.slots))
+        self.update()
+
     def update(self) -> None:
         """Computes what is out of date."""
         tape = self._tape

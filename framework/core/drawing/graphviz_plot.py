@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import io
 import shutil
-import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +56,8 @@ def plot_system_graphviz(system: System, **kwargs: Any) -> Any:
 
 def _laid_out(dot_text: str, kind: str) -> bytes:
     """The graph as a picture of a format of Graphviz."""
+    import subprocess
+
     dot = shutil.which("dot")
     if dot is None:
         raise RuntimeError(

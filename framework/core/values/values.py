@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import operator
+import sys
 import typing
 from collections.abc import Iterator
 from typing import Any
@@ -337,7 +338,8 @@ def refuse_mask(values: Any) -> Array:
     Raises:
         TypeError: some of them are masked; what stands behind a mask is no value.
     """
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+    masked = sys.modules.get("numpy.ma")  # it takes 30 ms to import; until somebody does, nothing is masked
+    if masked is not None and isinstance(values, masked.MaskedArray) and masked.is_masked(values):
         raise TypeError(f"Expected numbers, got an array of which some are masked: {values!r}. Fill it in before.")
     return np.asarray(values)
 

@@ -10,6 +10,7 @@ How files are read and written stands in kept_files.py.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import importlib.util
@@ -45,13 +46,23 @@ def source_hash(package: str = "") -> str:
     checks = "checks indices" if os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0") else ""
     digest = hashlib.sha256(f"{_numba_version()} {sys.version} {checks}".encode())
     groups = _kernel_groups(_packages())
-    used = (*groups[package].below, package) if package in groups else tuple(groups)
-    for folder in (folder for name in used for folder in groups[name].folders):
-        file = _packages() / folder.replace(".", "/")
-        for path in (*sorted(file.rglob("*.py")), *file.parent.glob(f"{file.name}.py")):
-            digest.update(path.name.encode())
-            digest.update(path.read_bytes())
+    for name in (*groups[package].below, package) if package in groups else groups:
+        digest.update(_hash_of_sources(_packages(), groups[name].folders))
     return digest.hexdigest()
+
+
+@functools.cache
+def _hash_of_sources(packages: Path, folders: tuple[str, ...]) -> bytes:
+    """Hash of all files in folders, and of modules."""
+    digest = hashlib.sha256()
+    for folder in folders:
+        place = str(packages / folder.replace(".", "/"))
+        inside = [os.path.join(where, name) for where, _, names in os.walk(place) for name in names]
+        for path in sorted(path for path in (f"{place}.py", *inside) if path.endswith(".py")):
+            with contextlib.suppress(FileNotFoundError), open(path, "rb") as file:
+                digest.update(os.path.basename(path).encode())
+                digest.update(file.read())
+    return digest.digest()
 
 
 @functools.cache

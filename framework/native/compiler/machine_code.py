@@ -82,7 +82,9 @@ def load(code: MachineCode) -> tuple[int, Any] | None:
     llvm = _llvm()
     tell_addresses()
     # An engine each: names in one object file may be those in another. It finds what Python is linked with.
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
+    nothing = llvm.parse_assembly("")
+    engine = llvm.create_mcjit_compiler(nothing, _target_machine())
+    engine.remove_module(nothing)  # which it would compile, in ten times the time that the rest takes
     missing = [name for name in code.needed if not llvm.address_of_symbol(name)]
     if missing == [_END_OF_MEMORY] and "numba" not in sys.modules:
         llvm.add_symbol(_END_OF_MEMORY, ctypes.cast(_leave_memory, ctypes.c_void_p).value)

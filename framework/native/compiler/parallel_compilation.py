@@ -12,7 +12,6 @@ When helpers are through with the list, they go on with what this process can do
 from __future__ import annotations
 
 import functools
-import multiprocessing
 import os
 import pickle
 import shutil
@@ -66,7 +65,9 @@ def num_helpers() -> int:
     None help a process that is a helper itself, or a worker of multiprocessing. The environment variable
     MERGANSER_COMPILE_HELPERS limits their number, too.
     """
-    if multiprocessing.parent_process() is not None or not Path(sys.executable or "").name.startswith("python"):
+    workers = sys.modules.get("multiprocessing.process")  # which multiprocessing imports in its workers
+    is_worker = workers is not None and workers.parent_process() is not None
+    if is_worker or not Path(sys.executable or "").name.startswith("python"):
         return 0
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(0, min(processors - 1, int(os.environ.get("MERGANSER_COMPILE_HELPERS", _MAX_HELPERS))))
