@@ -24,7 +24,7 @@ from merganser.framework.core.plain_values import Loading
 from merganser.framework.later_code import LaterCode
 from merganser.framework.native.addresses import address_of_array
 from merganser.framework.native.operations import caller_of
-from merganser.framework.native.records_of_arrays import Placed, integers_of
+from merganser.framework.native.records_of_arrays import Placed, integers_of, placed_beside
 from merganser.multibody.contact.step_operation import (
     COUNT,
     HAS_FORCES,
@@ -393,11 +393,14 @@ class NativeDynamics:
 
     def _motion_record(self, context: Context, w: Workspace, derivatives: DerivativesRecord) -> MotionRecord:
         motion: Motion = w.motion
-        step = motion.native_buffers(self._controllers(context, w))
+        heard, step = motion.heard, motion.native_buffers(self._controllers(context, w))
         results = (step.results[0]._replace(x_next=derivatives.results.x_next),)
-        state, inputs = derivatives.state, derivatives.inputs
-        steps = StepRecord(self._model(step, True), state, 0.0, inputs, step.work, results, motion.numbers)
-        return MotionRecord(motion.lengths, motion.counts, derivatives, steps)
+        state, inputs, model = derivatives.state, derivatives.inputs, self._model(step, True)
+        responses = heard.native_responses(inputs, model.parameters)
+        if heard.follow():
+            inputs, model = heard.native_inputs(), model._replace(parameters=heard.native_parameters())
+        steps = StepRecord(model, state, 0.0, inputs, step.work, results, motion.numbers)
+        return MotionRecord(motion.lengths, motion.counts, derivatives, steps, responses)
 
     def _model(self, step: StepBuffers, is_complete: bool = False) -> Model:
         views, model = self._dynamics.views, self._compiled_model(step, is_complete)
@@ -450,7 +453,7 @@ class _CompiledDerivatives:
         flat = w.store.flat
 
         def placed(array: Array) -> Placed:
-            return Placed((address_of_array(array) - address_of_array(flat)) // flat.itemsize, array.shape)
+            return placed_beside(array, flat)
 
         def parts(given: tuple[Part, ...]) -> tuple[Part, ...]:
             return tuple(Part(part.actuators, placed(part.values)) for part in given)
