@@ -32,6 +32,7 @@ __all__ = [
     "note_call",
     "note_compilation",
     "note_steps",
+    "note_work",
     "pays_to_load",
     "pays_to_load_tapes",
     "want",
@@ -133,6 +134,11 @@ def note_call(weight: int = 1) -> None:
 def note_steps(num_steps: int, num_entries: int) -> None:
     """Counts steps of a simulator or integrator in Python, with so many cache entries."""
     _state.work += num_steps * (_WORK_OF_STEP + _WORK_OF_ENTRY * num_entries)
+
+
+def note_work(work: int) -> None:
+    """Counts what Python does more in a step than most do [us]."""
+    _state.work += work
 
 
 def pays_to_load(*codes: LaterCode) -> bool:
@@ -241,10 +247,9 @@ def _only_one() -> Iterator[bool]:
 
 def _is_kept(code: LaterCode) -> bool:
     """Whether the disk has it."""
-    from merganser.framework.native.code_files import SUFFIX, cache_directory
+    from merganser.framework.native.code_files import SUFFIX, cache_directory, package_of_module
     from merganser.framework.native.kept_files import names_in
 
-    _, package, *_, file = code.module.split(".")
-    start = f"{file}.{code.function}-"
-    names = names_in(cache_directory(package))
+    start = f"{code.module.rpartition('.')[2]}.{code.function}-"
+    names = names_in(cache_directory(package_of_module(code.module)))
     return any(name.startswith(start) and name.endswith(SUFFIX) for name in names)

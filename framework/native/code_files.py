@@ -24,7 +24,7 @@ from merganser.framework.native.extending import import_whole
 from merganser.framework.native.kept_files import can_be_kept, keep, names_in, read_kept, throw_away
 from merganser.framework.native.machine_code import MachineCode, describe_machine
 
-__all__ = ["SUFFIX", "CodeFiles", "cache_directory", "package_of", "source_hash"]
+__all__ = ["SUFFIX", "CodeFiles", "cache_directory", "package_of", "package_of_module", "source_hash"]
 
 # Folders and files of kernels, by the package that they belong to; kernels call helpers of their own package and of
 # those below.
@@ -38,10 +38,13 @@ _KERNEL_FOLDERS = {
     "geometry": ("geometry.proximity", "geometry.hydroelastic", "geometry.pose_kernels"),
     "multibody": ("multibody.kernels", "multibody.contact"),
     "fem": ("multibody.fem",),
+    "cenic": ("multibody.cenic",),
 }  # fmt: skip
 _BELOW: dict[str, tuple[str, ...]] = {
     "framework": (), "blocks": ("framework",), "analysis": ("framework",), "geometry": ("framework",),
     "multibody": ("framework", "blocks", "analysis", "geometry"),
+    "fem": ("framework", "blocks", "analysis", "geometry", "multibody"),
+    "cenic": ("framework", "blocks", "analysis", "geometry", "multibody"),
 }  # fmt: skip
 
 SUFFIX = ".nbk"
@@ -85,7 +88,12 @@ def _numba_version() -> str:
 
 def package_of(function: Callable[..., Any]) -> str:
     """The package of kernels that a function belongs to; "" outside of this project."""
-    module = (function.__module__ or "").removeprefix("merganser.")
+    return package_of_module(function.__module__ or "")
+
+
+def package_of_module(module: str) -> str:
+    """The package of kernels that the functions of a module belong to; "" outside of this project."""
+    module = module.removeprefix("merganser.")
     return next((name for name, folders in _KERNEL_FOLDERS.items() if _is_in(module, folders)), "")
 
 

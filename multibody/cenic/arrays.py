@@ -44,7 +44,7 @@ __all__ = [
 (
     LENGTHS,  # of steps and of the last one, see ../contact/step_operation.py
     RESPONSES,  # table of ../contact/responses.py
-    PLACES,  # see ../plant/step/heard_inputs.py
+    PLACES,  # see there
     OF_A_PLANT,  # how many
 ) = range(4)
 

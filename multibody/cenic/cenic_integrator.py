@@ -16,7 +16,7 @@ from merganser.multibody.cenic.attempt import try_contact_step
 from merganser.multibody.cenic.moved_plants import MovedPlant, moved_plants
 from merganser.multibody.cenic.solver_parameters import IcfSolverParameters
 from merganser.multibody.cenic.step_report import describe_step_sizes
-from merganser.multibody.plant.step.heard_inputs import FIRST
+from merganser.multibody.contact.responses import FIRST
 
 __all__ = ["CenicIntegrator", "CenicIntegrator_"]
 

@@ -30,9 +30,21 @@ from merganser.analysis.integrators.stepping import scale_quaternions
 from merganser.framework.native import device
 from merganser.framework.native.tape import SUCCEEDED
 from merganser.multibody.cenic import arrays as a
-from merganser.multibody.contact.responses import BEFORE, BY_POSITION, BY_VELOCITY, GAIN, HEARD
+from merganser.multibody.contact.responses import (
+    ALL,
+    ALONE,
+    BEFORE,
+    BY_POSITION,
+    BY_VELOCITY,
+    FIRST,
+    GAIN,
+    HEARD,
+    NUM_PLACES,
+    NUM_Q,
+    NUM_V,
+    WHAT_FOLLOWS,
+)
 from merganser.multibody.contact.step_operation import LISTENING
-from merganser.multibody.plant.step.heard_inputs import ALL, ALONE, FIRST, NUM_PLACES, NUM_Q, NUM_V, WHAT_FOLLOWS
 
 __all__ = ["learn_responses", "listen_ahead", "set_lengths"]
 

@@ -35,7 +35,27 @@ from merganser.multibody.contact.step_records import Inputs, Model, State, Work
 from merganser.multibody.kernels.coordinates import calc_velocity_to_qdot
 from merganser.multibody.kernels.layout import Parameters, Topology, parameter_dtype
 
-__all__ = ["GAIN", "HEARD", "NUM_ROWS", "Responses", "hear_inputs", "listen", "respond", "respond_to_inputs"]
+__all__ = [
+    "ALL",
+    "ALONE",
+    "BEFORE",
+    "BY_POSITION",
+    "BY_VELOCITY",
+    "DRIVEN",
+    "FIRST",
+    "GAIN",
+    "HEARD",
+    "NUM_PLACES",
+    "NUM_Q",
+    "NUM_ROWS",
+    "NUM_V",
+    "WHAT_FOLLOWS",
+    "Responses",
+    "hear_inputs",
+    "listen",
+    "respond",
+    "respond_to_inputs",
+]
 
 # Rows of a table of what is known of the inputs; columns are actuators, then velocities.
 HEARD = 0  # what comes through the inputs now [N or N m]
@@ -44,6 +64,14 @@ BY_VELOCITY = 2  # dF_i/dv_i there
 BY_POSITION = 3  # (dF_i/dq N)_i
 GAIN = 4  # K_i of the step
 NUM_ROWS = 5
+
+# The places of a plant, integers: what whoever makes the table has to know.
+WHAT_FOLLOWS = 0  # the state, of the inputs: one of the three below
+FIRST = 1  # where the plant's state begins in that of the whole
+NUM_Q, NUM_V = 2, 3
+NUM_PLACES = 4  # from here on: the velocity that each column of the table acts on
+
+ALONE, DRIVEN, ALL = range(3)  # nothing; what comes for actuators; generalized or spatial forces, too
 
 
 class Responses(NamedTuple):

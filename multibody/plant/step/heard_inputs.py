@@ -16,9 +16,13 @@ from merganser.framework.native.hinted_types import hinted_address
 from merganser.framework.native.records_of_arrays import Placed, placed_beside
 from merganser.multibody import kernels
 from merganser.multibody.contact.responses import (
+    ALL,
+    ALONE,
+    DRIVEN,
     GAIN,
     HEARD,
     NUM_ROWS,
+    WHAT_FOLLOWS,
     Responses,
     hear_inputs,
     listen,
@@ -34,18 +38,9 @@ if TYPE_CHECKING:
     from merganser.framework import Context
     from merganser.multibody.plant.step.dynamics import PlantDynamics
 
-__all__ = ["ALL", "ALONE", "DRIVEN", "FIRST", "NUM_PLACES", "NUM_Q", "NUM_V", "WHAT_FOLLOWS", "HeardInputs"]
+__all__ = ["HeardInputs"]
 
 Array = NDArray[Any]
-
-# What `places` holds, for whoever makes the table of responses.
-WHAT_FOLLOWS = 0  # the state, of the inputs: one of the three below
-FIRST = 1  # where the plant's state begins in that of the whole
-NUM_Q, NUM_V = 2, 3
-NUM_PLACES = 4  # from here on: the velocity that each column of the table acts on
-
-ALONE, DRIVEN, ALL = range(3)  # nothing; what comes for actuators; generalized or spatial forces, too
-
 
 class HeardInputs:
     """What comes through the inputs of a plant in the steps of an integrator.
@@ -57,7 +52,7 @@ class HeardInputs:
 
     Attributes:
         table: see ../../contact/responses.py, shape [NUM_ROWS, num_u + num_v].
-        places: see above, shape [NUM_PLACES + num_u + num_v].
+        places: see there, shape [NUM_PLACES + num_u + num_v].
         parameters: of the bodies in steps, with the damping that stands for inputs.
         gains: d of the controllers in steps, without what stands for inputs.
     """

@@ -52,6 +52,7 @@ __all__ = ["NativeDynamics", "SampleBox", "SampleBuffers"]
 Array = NDArray[Any]
 
 _WEIGHT_OF_CONTACT = 2  # steps with contact take longer in Python
+_WORK_OF_MOTION = 150  # what an integrator that moves a plant by steps waits for each in Python, about [us]
 _DERIVATIVES = LaterCode("merganser.multibody.contact.step_operation", "DERIVATIVES", "plant_derivatives")
 _STEP = LaterCode("merganser.multibody.contact.step_operation", "STEP", "plant_step")
 _MOTION = LaterCode("merganser.multibody.contact.step_operation", "MOTION", "plant_motion")
@@ -204,6 +205,8 @@ class NativeDynamics:
             if self.num_calls == 0:
                 later_code.want(self._code_for(w))
             later_code.note_call(_WEIGHT_OF_CONTACT if self._may_touch() else 1)
+            if w.motion is not None:
+                later_code.note_work(_WORK_OF_MOTION)
         self.num_calls += 1
 
     def resolve(self, context: Context) -> NativeCode | None:
