@@ -43,7 +43,9 @@ class CenicIntegrator(IntegratorBase):
     the plants, which Euler steps advance. In fixed-step mode a step is (1) alone.
 
     Steps are convex problems, which always have a solution. Joint damping, PD controllers of actuators, limits,
-    constraints and contact act in them as they are at the end, what comes through input ports as it is at the start.
+    constraints and contact act in them as they are at the end. So does what comes through input ports and follows the
+    state of the plant, by a diagonal linearization that is projected to be stable, within effort limits (contact/
+    responses.py); what does not follow it acts as it is at the start.
 
     After a step, output ports that follow from forces show the last part of (2): contact results, reaction forces and
     accelerations belong together, as those of a discrete plant do. What blocks ask of a plant while a step is made is

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from merganser.framework.core.native_code import (
     ParameterOf,
 )
 from merganser.framework.core.plain_values import Loading
+from merganser.framework.core.store import CacheSlot
 from merganser.framework.later_code import LaterCode
 from merganser.framework.native.addresses import address_of_array
 from merganser.framework.native.operations import caller_of
@@ -216,8 +218,13 @@ class NativeDynamics:
             return None
         box, buffers = self._box_in(context), self.buffers_of(context)
         settle = None if box is None else box.get_value
-        record = self._record(context, buffers)
-        return NativeCode(code.load(), (FAILURE, *integers_of(record)), settle, self._check_of(context, buffers.step))
+        arguments = FAILURE, *integers_of(self._record(context, buffers))
+        native = NativeCode(code.load(), arguments, settle, self._check_of(context, buffers.step))
+        if self._is_discrete():
+            return native
+        # It needs the vectors that come through ports, and asks no SceneGraph.
+        vectors = [source for source in native.sources_in(context) if isinstance(source, CacheSlot)]
+        return dataclasses.replace(native, sources=tuple(vectors))
 
     def is_moved_by_steps(self, context: Context) -> bool:
         """Whether an integrator moves a continuous plant by steps."""
