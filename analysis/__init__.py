@@ -17,8 +17,10 @@ from merganser.analysis.discrete_time_approximation import DiscreteTimeApproxima
 from merganser.analysis.fixed_point import FindFixedPoint, FixedPoint
 from merganser.analysis.integrators import (
     BogackiShampine3Integrator,
+    ButcherTableau,
     DenseOutput,
     ExplicitEulerIntegrator,
+    ExplicitRungeKutta,
     ImplicitEulerIntegrator,
     ImplicitIntegrator,
     IntegratorBase,
@@ -55,9 +57,11 @@ __all__ = [
     "BatchResult",
     "BatchSimulator",
     "BogackiShampine3Integrator",
+    "ButcherTableau",
     "DenseOutput",
     "DiscreteTimeApproximation",
     "ExplicitEulerIntegrator",
+    "ExplicitRungeKutta",
     "ExtractSimulatorConfig",
     "FailedRun",
     "FindFixedPoint",

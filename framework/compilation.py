@@ -1,4 +1,4 @@
-"""How core comes by compiled code: what is handed to it, which loads framework/native when that is first needed."""
+"""Gives core access to the compiler: framework/native is imported when something is first compiled."""
 
 from __future__ import annotations
 

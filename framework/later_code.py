@@ -11,7 +11,7 @@ same, to the last bit, until it is there. For such a `LaterCode`:
 
 Steps are counted, of all plants of the process together. For the compiled loop, steps of integrators, and tapes, which
 are themselves loaded only when that pays, steps of all simulators and integrators in Python are counted, and the cache
-entries that each may have to compute anew; so are evaluations of derivatives by programs that take steps of their own,
+entries that each may have to compute again; so are evaluations of derivatives by programs that take steps of their own,
 and the steps that an advance is certainly going to take. No clock is asked.
 """
 

@@ -146,14 +146,14 @@ def _evaluate_all(
 ) -> Array:
     name = rule.name
     system.ValidateContext(context)
-    benches = _benches_of(system, context, input_port_index, rule)
-    port = benches.port
+    scratch_contexts = _scratch_contexts_of(system, context, input_port_index, rule)
+    port = scratch_contexts.port
     t = np.ascontiguousarray(arguments[0], dtype=np.float64).reshape(-1)
     num = t.size
     x = np.asarray(arguments[1]).reshape(num_states, -1) if num_states else np.zeros((0, num))
     u = None if port is None else np.asarray(arguments[2])
-    if x.shape[1] != num or (u is not None and u.shape != (benches.num_inputs, num)):
-        wanted = f", inputs of shape ({benches.num_inputs}, {num})" if port is not None else ""
+    if x.shape[1] != num or (u is not None and u.shape != (scratch_contexts.num_inputs, num)):
+        wanted = f", inputs of shape ({scratch_contexts.num_inputs}, {num})" if port is not None else ""
         raise ValueError(
             f"{name}: {num} times take states of shape ({num_states}, {num}){wanted}; got "
             f"{np.shape(arguments[1])} and {np.shape(arguments[2])}."
@@ -165,20 +165,20 @@ def _evaluate_all(
     u = np.zeros((num, 0)) if u is None else np.ascontiguousarray(u.T, dtype=np.float64)
     results = np.empty(x.shape)
     begin = wall_clock.perf_counter()
-    workers = min(workers, 1 + int(num * benches.time_of_row / _WORTH_A_THREAD))
+    workers = min(workers, 1 + int(num * scratch_contexts.time_of_row / _WORTH_A_THREAD))
     if workers == 1:
-        is_compiled = _evaluate_part(rule, benches, (system, context), (t, x, u), results)
+        is_compiled = _evaluate_part(rule, scratch_contexts, (system, context), (t, x, u), results)
     else:
-        is_compiled = _evaluate_in_threads(rule, benches, (system, context), (t, x, u), results, workers)
-    benches.num_rows += num
+        is_compiled = _evaluate_in_threads(rule, scratch_contexts, (system, context), (t, x, u), results, workers)
+    scratch_contexts.num_rows += num
     if is_compiled:
-        benches.time_of_row = workers * (wall_clock.perf_counter() - begin) / num
+        scratch_contexts.time_of_row = workers * (wall_clock.perf_counter() - begin) / num
     return results.T
 
 
 def _evaluate_in_threads(
     rule: _Rule,
-    benches: _Benches,
+    scratch_contexts: _ScratchContexts,
     where: tuple[System, Context],
     rows: tuple[Array, Array, Array],
     results: Array,
@@ -187,7 +187,8 @@ def _evaluate_in_threads(
     t, x, u = rows
 
     def evaluate(start: int, end: int) -> bool:
-        return _evaluate_part(rule, benches, where, (t[start:end], x[start:end], u[start:end]), results[start:end])
+        rows = t[start:end], x[start:end], u[start:end]
+        return _evaluate_part(rule, scratch_contexts, where, rows, results[start:end])
 
     parts = list(itertools.pairwise(len(t) * i // workers for i in range(workers + 1)))
     with concurrent.futures.ThreadPoolExecutor(workers - 1) as pool:
@@ -196,7 +197,7 @@ def _evaluate_in_threads(
         return all([is_compiled, *(future.result() for future in futures)])
 
 
-class _Bench:
+class _ScratchContext:
     """A Context of one's own to compute rows in, and the compiled loop for it, once there is one.
 
     Args:
@@ -252,7 +253,7 @@ class _Bench:
         return True
 
 
-class _Benches:
+class _ScratchContexts:
     """Those that have served a Context; several, if threads did.
 
     Args:
@@ -265,28 +266,28 @@ class _Benches:
     """
 
     def __init__(self, port: InputPort | None) -> None:
-        self._free: list[_Bench] = []
+        self._free: list[_ScratchContext] = []
         self.port = port
         self.num_inputs = 0 if port is None else port.size()
         self.num_rows = 0
         self.time_of_row = _TIME_OF_ROW
 
-    def take(self, system: System, context: Context) -> _Bench:
+    def take(self, system: System, context: Context) -> _ScratchContext:
         """One that nobody else uses."""
         try:
-            bench = self._free.pop()
+            scratch = self._free.pop()
         except IndexError:
-            return _Bench(system, context)
-        return bench if bench.load(context) else _Bench(system, context)
+            return _ScratchContext(system, context)
+        return scratch if scratch.load(context) else _ScratchContext(system, context)
 
-    def give_back(self, bench: _Bench) -> None:
+    def give_back(self, scratch: _ScratchContext) -> None:
         """It may serve again."""
-        if bench.is_lasting():
-            self._free.append(bench)
+        if scratch.is_lasting():
+            self._free.append(scratch)
 
 
 # What was made for a Context serves its next batches, too: ten columns take 20 us then, instead of a millisecond.
-_benches: weakref.WeakKeyDictionary[Context, dict[Any, _Benches]] = weakref.WeakKeyDictionary()
+_scratch_contexts: weakref.WeakKeyDictionary[Context, dict[Any, _ScratchContexts]] = weakref.WeakKeyDictionary()
 
 
 def _period_of(system: System, context: Context) -> float | None:
@@ -301,39 +302,39 @@ def _period_of(system: System, context: Context) -> float | None:
 _periods: weakref.WeakKeyDictionary[Context, float | None] = weakref.WeakKeyDictionary()
 
 
-def _benches_of(system: System, context: Context, input_port_index: Any, rule: _Rule) -> _Benches:
-    found = _benches.get(context)
+def _scratch_contexts_of(system: System, context: Context, input_port_index: Any, rule: _Rule) -> _ScratchContexts:
+    found = _scratch_contexts.get(context)
     if found is None:
-        found = _benches[context] = {}
+        found = _scratch_contexts[context] = {}
     key = rule.is_discrete, input_port_index
-    benches = found.get(key)
-    if benches is None:
-        benches = found[key] = _Benches(selected_input_port(system, input_port_index, rule.name))
-    return benches
+    scratch_contexts = found.get(key)
+    if scratch_contexts is None:
+        scratch_contexts = found[key] = _ScratchContexts(selected_input_port(system, input_port_index, rule.name))
+    return scratch_contexts
 
 
 def _evaluate_part(
     rule: _Rule,
-    benches: _Benches,
+    scratch_contexts: _ScratchContexts,
     where: tuple[System, Context],
     rows: tuple[Array, Array, Array],
     results: Array,
 ) -> bool:
     """Fills in the results for some times, states and inputs, one a row; returns whether Python had no part in that."""
-    bench = benches.take(*where)
+    scratch = scratch_contexts.take(*where)
     count = 0
-    if bench.columns is not None:
-        count = bench.columns.run(*rows, rule.period, rule.num_steps, results)
+    if scratch.columns is not None:
+        count = scratch.columns.run(*rows, rule.period, rule.num_steps, results)
     if count < len(results):
-        _evaluate_rest(rule, bench, benches, rows, results, count)
-    benches.give_back(bench)
+        _evaluate_rest(rule, scratch, scratch_contexts, rows, results, count)
+    scratch_contexts.give_back(scratch)
     return count == len(results)
 
 
 def _evaluate_rest(
     rule: _Rule,
-    bench: _Bench,
-    benches: _Benches,
+    scratch: _ScratchContext,
+    scratch_contexts: _ScratchContexts,
     rows: tuple[Array, Array, Array],
     results: Array,
     row: int,
@@ -344,20 +345,20 @@ def _evaluate_rest(
     compute to where it is tried again.
     """
     t, x, u = rows
-    mine, stretch = bench.context, _FIRST_STRETCH
-    port, num_before = benches.port, benches.num_rows
+    mine, stretch = scratch.context, _FIRST_STRETCH
+    port, num_before = scratch_contexts.port, scratch_contexts.num_rows
     while row < len(t):
         end = min(row + stretch, len(t))
         for i in range(row, end):
             fixed = None if port is None else port.FixValue(mine, u[i])
             results[i] = rule.evaluate(mine, t[i], x[i])
         row, stretch = end, 2 * stretch
-        if bench.columns is None and bench.can_be_lowered():
+        if scratch.columns is None and scratch.can_be_lowered():
             is_worthwhile = num_before + row >= _rows_before_compiling() and (row < len(t) or num_before > 0)
             if is_worthwhile:
-                bench.lower(fixed, rule.is_discrete)
-        if bench.columns is not None and row < len(t):
-            row += bench.columns.run(t[row:], x[row:], u[row:], rule.period, rule.num_steps, results[row:])
+                scratch.lower(fixed, rule.is_discrete)
+        if scratch.columns is not None and row < len(t):
+            row += scratch.columns.run(t[row:], x[row:], u[row:], rule.period, rule.num_steps, results[row:])
             stretch = _FIRST_STRETCH
 
 

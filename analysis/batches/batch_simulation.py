@@ -1,8 +1,8 @@
 """Many simulations of one system: from an array of states, or from Contexts, in compiled code and in threads.
 
-Where Python has no part in a simulation, the system is lowered once (rows.py): each thread has one Context with a
-plan, a *track*, through which the values of one simulation go after those of the other. All others are simulated by a
-Simulator of their own. The results are the same to the last bit.
+Where Python has no part in a simulation, the system is lowered once (rows.py): each thread has a *worker*, a Context
+with a plan, whose array is loaded with the initial values of one simulation after the other. All others are simulated
+by a Simulator of their own. The results are the same to the last bit.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from merganser.framework.core.context.native_code import may_compile
 from merganser.framework.core.values.arguments import checked_number
 
 if TYPE_CHECKING:
-    from merganser.analysis.batches.rows import Track
+    from merganser.analysis.batches.rows import BatchWorker
 
 __all__ = ["BatchResult", "BatchSimulator", "batch_simulate"]
 
@@ -38,7 +38,7 @@ Array = NDArray[Any]
 _SLICE = 0.005  # how long compiled code runs before it is looked for interrupts, about [s]
 _FIRST_STEPS, _MOST_STEPS = 256, 1 << 20
 _FIRST_BLOCK, _MOST_IN_BLOCK = 4, 4096  # simulations that a thread takes at a time
-_WORTH_A_THREAD = 0.01  # as long as it takes to make another track, and more [s]
+_WORTH_A_THREAD = 0.01  # as long as it takes to make another worker, and more [s]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,10 +87,10 @@ class BatchSimulator:
     ) -> None:
         self._system = system
         self._config = config
-        self._workers = num_workers(parallelize, "BatchSimulator")
+        self._num_threads = num_workers(parallelize, "BatchSimulator")
         self._context = system.CreateDefaultContext() if context is None else context
         self._make_simulator(self._context.Clone())  # refuses what is wrong
-        self._tracks: list[Track] = []
+        self._workers: list[BatchWorker] = []
 
     def simulate(
         self,
@@ -162,10 +162,10 @@ class BatchSimulator:
             failures.update(sorted(failed.items()))
 
     def _run_all(self, work: _Work) -> None:
-        num, at, chunk = len(work.runs), 0, self._workers
+        num, at, chunk = len(work.runs), 0, self._num_threads
         while at < num:
-            if self._has_tracks(work.runs):
-                self._run_in_tracks(work, at)
+            if self._has_workers(work.runs):
+                self._run_by_workers(work, at)
                 self._run_alone(work, sorted(work.left))
                 return
             self._run_alone(work, range(at, min(at + chunk, num)))
@@ -175,7 +175,7 @@ class BatchSimulator:
         """By a Simulator for each."""
         if not indices:
             return
-        workers = min(self._workers, len(indices))
+        workers = min(self._num_threads, len(indices))
         if workers == 1:
             for index in indices:
                 self._simulate_alone(work, index)
@@ -211,54 +211,54 @@ class BatchSimulator:
             context.SetTime(start)
         return simulator
 
-    # ------------------------------------------------------------------ in tracks
+    # ------------------------------------------------------------------ by workers
 
-    def _has_tracks(self, runs: Any) -> bool:
-        """Whether there is a track for these runs; makes one, if that is possible and worth while."""
+    def _has_workers(self, runs: Any) -> bool:
+        """Whether there is a worker for these runs; makes one, if that is possible and worth while."""
         template = runs.template
-        self._tracks = [track for track in self._tracks if track.is_usable() and runs.suits(track)]
-        return bool(self._tracks) or self._add_track(template)
+        self._workers = [worker for worker in self._workers if worker.is_usable() and runs.suits(worker)]
+        return bool(self._workers) or self._add_worker(template)
 
-    def _add_track(self, template: Context) -> bool:
+    def _add_worker(self, template: Context) -> bool:
         if not may_compile() or template.store.flat.dtype != np.float64:
             return False
         simulator = self._make_simulator(template.Clone())
         if not (simulator.get_use_native_plan() and simulator._pays_to_have_plan()):
             return False
-        from merganser.analysis.batches.rows import Track  # loads compiled code
+        from merganser.analysis.batches.rows import BatchWorker  # loads compiled code
 
         try:
-            self._tracks.append(Track(simulator))
+            self._workers.append(BatchWorker(simulator))
         except LookupError:
             return False
         return True
 
-    def _run_in_tracks(self, work: _Work, first: int) -> None:
-        """The first track tells how long simulations take, and with that how many tracks are worth while."""
+    def _run_by_workers(self, work: _Work, first: int) -> None:
+        """The first worker tells how long simulations take, and with that how many workers are worth while."""
         work.begin(first)
-        self._serve(work, self._tracks[0], True)
-        others = min(self._workers - 1, int(work.time_left() / _WORTH_A_THREAD))
-        while len(self._tracks) < 1 + others and self._add_track(work.runs.template):
+        self._serve(work, self._workers[0], True)
+        others = min(self._num_threads - 1, int(work.time_left() / _WORTH_A_THREAD))
+        while len(self._workers) < 1 + others and self._add_worker(work.runs.template):
             pass
-        helpers = self._tracks[1 : 1 + others]
+        helpers = self._workers[1 : 1 + others]
         if not helpers:
-            self._serve(work, self._tracks[0], False)
+            self._serve(work, self._workers[0], False)
             return
         with concurrent.futures.ThreadPoolExecutor(len(helpers)) as pool:
-            futures = [pool.submit(self._serve, work, track, False) for track in helpers]
+            futures = [pool.submit(self._serve, work, worker, False) for worker in helpers]
             try:
-                self._serve(work, self._tracks[0], False)
+                self._serve(work, self._workers[0], False)
             except BaseException:
                 work.is_stopped = True
                 raise
             for future in futures:
                 future.result()
 
-    def _serve(self, work: _Work, track: Track, is_first: bool) -> None:
-        """Lets a track take blocks of simulations as long as there are any; the first one alone, to see how long."""
+    def _serve(self, work: _Work, worker: BatchWorker, is_first: bool) -> None:
+        """Lets a worker take blocks of simulations as long as there are any; the first one alone, to see how long."""
         try:
             for start, end in work.blocks(is_first):
-                _run_block(work, track, start, end)
+                _run_block(work, worker, start, end)
         except BaseException:
             work.is_stopped = True
             raise
@@ -274,7 +274,7 @@ class _Work:
         progress: shows how many are done.
 
     Attributes:
-        left: indices of the simulations that the tracks have left to Python.
+        left: indices of the simulations that the workers have left to Python.
         is_stopped: whether all threads are to stop as soon as they can.
     """
 
@@ -321,49 +321,49 @@ class _Work:
             self._progress.update(self._num_done)
 
 
-def _run_block(work: _Work, track: Track, start: int, end: int) -> None:
-    """Runs simulations through a track; what it cannot do is left."""
+def _run_block(work: _Work, worker: BatchWorker, start: int, end: int) -> None:
+    """Has a worker run simulations; what it cannot do is left."""
     runs = work.runs
-    indices, rows = runs.load(track, start, end)
+    indices, rows = runs.load(worker, start, end)
     work.left.extend(sorted(set(range(start, end)).difference(indices)))
-    singly = track.leaves_traces() and runs.wants_traces(track)
+    singly = worker.leaves_traces() and runs.wants_traces(worker)
     parts = [slice(n, n + 1) for n in range(len(rows))] if singly else [slice(0, len(rows))]
     for part in parts:
-        results = np.empty((len(rows[part]), len(track.results_at)))
-        counts = np.zeros((len(results), track.num_counts), dtype=np.int64)
+        results = np.empty((len(rows[part]), len(worker.results_at)))
+        counts = np.zeros((len(results), worker.num_counts), dtype=np.int64)
         mine = indices[part]
         if singly:
-            track.use_logs(runs.boxes(track, mine[0]))
+            worker.use_logs(runs.boxes(worker, mine[0]))
         is_complete = False
         try:
-            skipped = _run_rows(work, track, rows[part], results, counts)
+            skipped = _run_rows(work, worker, rows[part], results, counts)
             is_complete = not (skipped or work.is_stopped)
         finally:
             if singly and not is_complete:
-                track.forget_samples()
+                worker.forget_samples()
         if work.is_stopped:
             return
         work.left.extend(mine[n] for n in skipped)
         done = [n for n in range(len(mine)) if n not in skipped]
-        runs.put(track, [mine[n] for n in done], results[done], counts[done], work.end)
+        runs.put(worker, [mine[n] for n in done], results[done], counts[done], work.end)
         work.note(len(done))
 
 
-def _run_rows(work: _Work, track: Track, rows: Array, results: Array, counts: Array) -> set[int]:
+def _run_rows(work: _Work, worker: BatchWorker, rows: Array, results: Array, counts: Array) -> set[int]:
     """Runs rows to the end; returns those that Python has to simulate."""
     skipped: set[int] = set()
     is_beyond = ~(rows[:, 0] <= work.end)  # a Simulator says what is wrong with that
     if is_beyond.any() or math.isnan(work.end):
         return set(range(len(rows)))
-    track.begin()
+    worker.begin()
     while not work.is_stopped:
         begin = wall_clock.perf_counter()
-        outcome = track.run(rows, work.end, results, counts, work.num_steps)
+        outcome = worker.run(rows, work.end, results, counts, work.num_steps)
         if outcome == 0:
             break
         if outcome is None:
-            skipped.add(track.row())
-            track.skip_row()
+            skipped.add(worker.row())
+            worker.skip_row()
             continue
         elapsed = wall_clock.perf_counter() - begin
         if elapsed < _SLICE and work.num_steps < _MOST_STEPS:

@@ -13,7 +13,7 @@ from merganser.analysis.simulation.simulator_status import SimulatorStatus
 from merganser.framework import Context, System
 
 if TYPE_CHECKING:
-    from merganser.analysis.batches.rows import Track
+    from merganser.analysis.batches.rows import BatchWorker
 
 __all__ = ["ContextRuns", "StateRuns"]
 
@@ -57,40 +57,40 @@ class ContextRuns:
         """A simulation has ended in its context."""
         self.statuses[index] = status
 
-    # ------------------------------------------------------------------ in tracks
+    # ------------------------------------------------------------------ by workers
 
-    def suits(self, track: Track) -> bool:
-        """Whether simulations may go through a track that there is already."""
-        return _fits(self.template, track)
+    def suits(self, worker: BatchWorker) -> bool:
+        """Whether a worker that there is already may run simulations."""
+        return _fits(self.template, worker)
 
-    def load(self, track: Track, start: int, end: int) -> tuple[list[int], Array]:
-        """The simulations from `start` up to `end` that can go through a track, and the values that they start from."""
-        indices = [n for n in range(start, end) if _fits(self._contexts[n], track)]
-        rows = np.empty((len(indices), len(track.places)))
+    def load(self, worker: BatchWorker, start: int, end: int) -> tuple[list[int], Array]:
+        """The simulations from `start` up to `end` that a worker can run, and the values that they start from."""
+        indices = [n for n in range(start, end) if _fits(self._contexts[n], worker)]
+        rows = np.empty((len(indices), len(worker.offsets)))
         for row, n in zip(rows, indices):
-            self._contexts[n].store.flat.take(track.places, out=row)
+            self._contexts[n].store.flat.take(worker.offsets, out=row)
         return indices, rows
 
-    def wants_traces(self, track: Track) -> bool:
+    def wants_traces(self, worker: BatchWorker) -> bool:
         """Whether logs and samples are needed."""
         return True
 
-    def boxes(self, track: Track, index: int) -> list[Any]:
+    def boxes(self, worker: BatchWorker, index: int) -> list[Any]:
         """The boxes of the logs of a simulation."""
         slots = self._contexts[index].store.slots
-        return [slots[n].value for n in track.logs_at]
+        return [slots[n].value for n in worker.logs_at]
 
-    def put(self, track: Track, indices: list[int], results: Array, counts: Array, end: float) -> None:
-        """Simulations have been through a track."""
-        has_samples = track.has_samples()
+    def put(self, worker: BatchWorker, indices: list[int], results: Array, counts: Array, end: float) -> None:
+        """A worker has run simulations."""
+        has_samples = worker.has_samples()
         for index, values, count in zip(indices, results, counts):
             context = self._contexts[index]
             store, down = context.store, context.layout.down
             store.change(down["time"] | down["xc"] | down["xd"], context)
-            store.flat[track.results_at] = values
+            store.flat[worker.results_at] = values
             if has_samples and count.any():
                 store.change(down["xa"], context)
-                track.copy_samples_to(context)
+                worker.copy_samples_to(context)
             self.statuses[index] = SimulatorStatus(end)
 
 
@@ -139,7 +139,7 @@ class StateRuns:
         if t.shape != (num,):
             raise ValueError(f"BatchSimulator: {num} states take {num} times, got {t.size}.")
         self._num_xc = context.num_continuous_states()
-        self._start = np.vstack([t, x])  # as results of a track stand
+        self._start = np.vstack([t, x])  # in the order of the results of a worker
         self._inputs = {int(n): _columns(v, system.get_input_port(int(n)), num) for n, v in inputs.items()}
         self._parameters = {int(n): _group_columns(v, context, int(n), num) for n, v in parameters.items()}
         self.template = context.Clone()
@@ -193,40 +193,40 @@ class StateRuns:
             logs = self.logs.setdefault(sink, [None] * len(self))
         return logs
 
-    # ------------------------------------------------------------------ in tracks
+    # ------------------------------------------------------------------ by workers
 
-    def suits(self, track: Track) -> bool:
-        """Whether simulations may go through a track that there is already."""
-        return _fits(self.template, track)
+    def suits(self, worker: BatchWorker) -> bool:
+        """Whether a worker that there is already may run simulations."""
+        return _fits(self.template, worker)
 
-    def load(self, track: Track, start: int, end: int) -> tuple[list[int], Array]:
+    def load(self, worker: BatchWorker, start: int, end: int) -> tuple[list[int], Array]:
         """The simulations from `start` up to `end`, and the values that they start from."""
         columns = slice(start, end)
-        changing = [(track.results_at, self._start[:, columns])]
+        changing = [(worker.results_at, self._start[:, columns])]
         for port, values in self._inputs.items():
-            changing.append((track.places_of_input(port), values[:, columns]))
+            changing.append((worker.offsets_of_input(port), values[:, columns]))
         for group, values in self._parameters.items():
-            changing.append((track.places_of_parameters(group), values[:, columns]))
-        rows = np.tile(self.template.store.flat[track.places], (end - start, 1))
-        for places, values in changing:
-            rows[:, np.searchsorted(track.places, places)] = values.T
+            changing.append((worker.offsets_of_parameters(group), values[:, columns]))
+        rows = np.tile(self.template.store.flat[worker.offsets], (end - start, 1))
+        for offsets, values in changing:
+            rows[:, np.searchsorted(worker.offsets, offsets)] = values.T
         return list(range(start, end)), rows
 
-    def wants_traces(self, track: Track) -> bool:
+    def wants_traces(self, worker: BatchWorker) -> bool:
         """Whether logs are needed; samples are not."""
-        return bool(track.logs_at)
+        return bool(worker.logs_at)
 
-    def boxes(self, track: Track, index: int) -> list[Any]:
+    def boxes(self, worker: BatchWorker, index: int) -> list[Any]:
         """New boxes for the logs of a simulation."""
         boxes = []
-        for n in track.logs_at:
-            slot = track.context.store.slots[n]
+        for n in worker.logs_at:
+            slot = worker.context.store.slots[n]
             boxes.append(slot.entry.allocate_value())
             self._logs_of(slot.context.system)[index] = boxes[-1].get_value()
         return boxes
 
-    def put(self, track: Track, indices: list[int], results: Array, counts: Array, end: float) -> None:
-        """Simulations have been through a track."""
+    def put(self, worker: BatchWorker, indices: list[int], results: Array, counts: Array, end: float) -> None:
+        """A worker has run simulations."""
         self.times_out[indices], self.states_out[:, indices] = results[:, 0], results[:, 1:].T
         self.num_steps[indices] = counts[:, 0]
         for index in indices:
@@ -254,15 +254,15 @@ def _group_columns(values: ArrayLike, context: Context, group: int, num: int) ->
     return array
 
 
-def _fits(context: Context, track: Track) -> bool:
-    """Whether the simulation of a context does the same in a track."""
-    mine, store = track.context.store, context.store
+def _fits(context: Context, worker: BatchWorker) -> bool:
+    """Whether a worker runs the simulation of a context as it is."""
+    mine, store = worker.context.store, context.store
     return (
         store.layout is mine.layout
         and store.flat.dtype == mine.flat.dtype
         and not store.computing
         and store.accuracy == mine.accuracy
-        and routing_of(context) == track.routing
+        and routing_of(context) == worker.routing
         and all(slot.clearing != -1 for slot in store.slots)
-        and (not track.may_read_abstract_values or have_same_abstract_values(context, track.context))
+        and (not worker.may_read_abstract_values or have_same_abstract_values(context, worker.context))
     )

@@ -1,8 +1,8 @@
 """Many simulations through one plan: the flat array of one Context is loaded with a row of values for each of them.
 
-A `Track` is a Context with a plan in which Python has no part. Simulations go through it one after the other, in one
+A `BatchWorker` is a Context with a plan in which Python has no part. It runs simulations one after the other, in one
 compiled loop that takes, for each, the steps that a Simulator of its own would take, with the same values in the same
-order, so to the last bit. Several tracks run in as many threads.
+order, so to the last bit. Several workers run in as many threads.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from merganser.framework.core.context.store import FixedInputPortValue
 from merganser.framework.core.inside import may_have_witnesses
 from merganser.framework.native import device, kernel, kernel_address
 from merganser.framework.native.memory.tape import call_kernel, doubles_at, integers_at
-from merganser.framework.native.operations.assembly import place_relative_to
+from merganser.framework.native.operations.assembly import offset_in
 
 if TYPE_CHECKING:
     from merganser.analysis.simulation.event_schedule import EventList, SimultaneousEvents
     from merganser.analysis.simulation.simulator import Simulator
     from merganser.framework import Context
 
-__all__ = ["COUNTS", "Track"]
+__all__ = ["COUNTS", "BatchWorker"]
 
 Array = NDArray[Any]
 
 _number = itertools.count()
-# Where a track stands: an array of integers.
+# The progress of a worker: an array of integers.
 ROW = next(_number)  # the one in progress, or the next one
 STAGE = next(_number)  # of that row, see below
 STEPS_LEFT = next(_number)  # until the loop returns
@@ -53,12 +53,12 @@ COUNTS = (f.NUM_STEPS, f.NUM_STATE_UPDATES, f.NUM_UPDATES, f.NUM_PUBLISHES)
 _COUNTS = np.array(COUNTS)
 _NUM_CHANGING = f.STEP  # the fields before describe where the loop stands; those from here on, the problem
 _MOST_CLOCKS_AT_ONCE = 16
-_MOST_MENDED = 32  # how often operations may ask for more room, in one track
+_MOST_MENDED = 32  # how often operations may ask for more room, of one worker
 
 
 @device
 def _load(
-    i: Any, r: Any, values: Any, fields: Any, reals: Any, step_fields: Any, step_reals: Any, places: Any, row: Any
+    i: Any, r: Any, values: Any, fields: Any, reals: Any, step_fields: Any, step_reals: Any, offsets: Any, row: Any
 ) -> None:
     """Puts everything at its start: the loop, the integrator and the values of the Context."""
     for k in range(fields.shape[0]):
@@ -73,8 +73,8 @@ def _load(
         integrator_reals[k] = step_reals[k]
     for k in range(s[sf.MEMORY_SIZE]):
         memory[k] = 0.0
-    for k in range(places.shape[0]):
-        values[places[k]] = row[k]
+    for k in range(offsets.shape[0]):
+        values[offsets[k]] = row[k]
     if s[sf.NUM_STATES]:
         integrator_reals[sf.IDEAL_STEP_SIZE] = first_step_size(i[f.STEP])
 
@@ -108,7 +108,7 @@ def advance_rows(
     rows_in: Any,  # values at `places_in`, shape [n, m]
     boundary_time: float,  # [s]
     # Out:
-    marks: Any,  # where the track stands
+    marks: Any,  # progress of the worker
     results_out: Any,  # shape [n, k]
     counts_out: Any,  # shape [n, number of counts]
 ) -> int:
@@ -142,15 +142,15 @@ def advance_rows(
     return f.DONE
 
 
-class Track:
+class BatchWorker:
     """A Context through which simulations go one after the other, without Python.
 
     Args:
-        simulator: of the Context, which belongs to the track, with its settings.
+        simulator: of the Context, which belongs to the worker, with its settings.
 
     Attributes:
         context: the Context.
-        places: where in its flat array the values stand that a simulation starts from, shape [m]; the time first.
+        offsets: where in its flat array the values stand that a simulation starts from, shape [m]; the time first.
         results_at: where those stand that it changes: time and state, shape [k].
         logs_at: numbers of the cache entries that are logs to which it writes.
         routing: what feeds which input port, see `routing_of`.
@@ -181,9 +181,9 @@ class Track:
             plan._add_group((1 << schedule.num_clocks()) - 1)  # all events, to see if they are compiled
         self._plan = plan
         self.routing = routing_of(context)
-        self.places = _independent_places(context)
-        self.results_at = _result_places(context)
-        writers = {id(place.context) for place in plan._program.logs}
+        self.offsets = _independent_offsets(context)
+        self.results_at = _result_offsets(context)
+        writers = {id(log.context) for log in plan._program.logs}
         slots = enumerate(context.store.slots)
         self.logs_at = [n for n, slot in slots if slot.entry.is_storage and id(slot.context) in writers]
         self._settled = self._find_settled()
@@ -199,15 +199,15 @@ class Track:
         self._num_mended = 0
         self._logs: list[tuple[Any, int]] = []  # that are in use, and how many samples they had before
         self._marks: Array = np.zeros(NUM_MARKS, dtype=np.int64)
-        self._loop = kernel_address(advance, plan._place)
+        self._loop = kernel_address(advance, plan._address)
 
     def _find_settled(self) -> list[int] | None:
         """The abstract state variables that are brought up to date when Python takes over; None if that is not all."""
         abstract = self.context.peek_state().get_abstract_state()
         boxes = [abstract.get_value(n) for n in range(abstract.size())]
         found = []
-        for settle in self._plan._program.settlers:
-            mine = [n for n, box in enumerate(boxes) if getattr(settle, "__self__", None) is box]
+        for write_back in self._plan._program.write_backs:
+            mine = [n for n, box in enumerate(boxes) if getattr(write_back, "__self__", None) is box]
             if not mine:
                 return None
             found.append(mine[0])
@@ -247,7 +247,7 @@ class Track:
         """Goes on with rows, from where it was.
 
         Args:
-            rows: values at `places`, shape [n, m].
+            rows: values at `offsets`, shape [n, m].
             boundary_time: up to which time [s].
             results: gets the values at `results_at`, shape [n, k].
             counts: gets `COUNTS`, shape [n, 4].
@@ -261,8 +261,8 @@ class Track:
         plan._begin_slice()
         while True:
             outcome: int = advance_rows(
-                self._loop, plan._place, self._fields, self._reals, self._step_fields, self._step_reals,
-                self.places, self.results_at, _COUNTS, rows, boundary_time, marks, results, counts,
+                self._loop, plan._address, self._fields, self._reals, self._step_fields, self._step_reals,
+                self.offsets, self.results_at, _COUNTS, rows, boundary_time, marks, results, counts,
             )  # fmt: skip
             if outcome == f.DONE:
                 return 0
@@ -273,7 +273,7 @@ class Track:
                 return None
 
     def _could_be_mended(self) -> bool:
-        """After an operation has failed: whether it was for want of room, so that the row can begin anew."""
+        """After an operation has failed: whether it was for want of room, so that the row can begin again."""
         if self._plan.is_current() or self._num_mended >= _MOST_MENDED:
             return False
         self._num_mended += 1
@@ -282,16 +282,16 @@ class Track:
         self._marks[STAGE] = LOAD
         return self.is_usable()
 
-    def places_of_input(self, port: int) -> Array:
+    def offsets_of_input(self, port: int) -> Array:
         """Where the value of a free vector input port of the whole stands in the flat array."""
         fixed = self.context.sources[port]
         offset: int = self.context.layout.free_offsets[port]  # type: ignore[assignment]
         return np.arange(offset, offset + fixed.value.size())
 
-    def places_of_parameters(self, group: int) -> Array:
+    def offsets_of_parameters(self, group: int) -> Array:
         """Where a group of numeric parameters of the whole stands in the flat array."""
         values = self.context.peek_parameters().get_numeric_parameter(group).value()
-        offset = place_relative_to(self.context.store.flat, values)
+        offset = offset_in(self.context.store.flat, values)
         return np.arange(offset, offset + len(values))
 
     # ------------------------------------------------------------------ traces
@@ -314,8 +314,8 @@ class Track:
         """Gives another context of the system what the last row has left in the abstract state."""
         store = self.context.store
         store.invalid |= self.context.layout.down["pn"] | self.context.layout.down["xd"]
-        for settle in self._plan._program.settlers:
-            settle()
+        for write_back in self._plan._program.write_backs:
+            write_back()
         mine, theirs = (c.peek_state().get_abstract_state() for c in (self.context, context))
         for n in self._settled or ():
             theirs.get_mutable_value(n).SetFrom(mine.get_value(n))
@@ -342,25 +342,25 @@ def _lists(events: SimultaneousEvents) -> tuple[EventList, ...]:
     return events.unrestricted, events.discrete, events.publish
 
 
-def _independent_places(context: Context) -> Array:
+def _independent_offsets(context: Context) -> Array:
     """Places in the flat array of a root context that hold time, state, numeric parameters and fixed inputs."""
     flat = context.store.flat
     mask = np.zeros(len(flat), dtype=bool)
-    mask[_result_places(context)] = True
+    mask[_result_offsets(context)] = True
     for leaf in context.layout.leaves():
         mask[slice(*leaf.numeric_range)] = True
     for part in context.parts():
         for index, source in enumerate(part.sources):
-            place = part.layout.free_offsets[index]
-            if isinstance(source, FixedInputPortValue) and source.context is part and place is not None:
-                mask[place : place + source.value.size()] = True  # type: ignore[union-attr]
+            offset = part.layout.free_offsets[index]
+            if isinstance(source, FixedInputPortValue) and source.context is part and offset is not None:
+                mask[offset : offset + source.value.size()] = True  # type: ignore[union-attr]
     return np.flatnonzero(mask)
 
 
-def _result_places(context: Context) -> Array:
+def _result_offsets(context: Context) -> Array:
     """Places in the flat array of a root context that hold time, continuous state and discrete state, in this order."""
     layout = context.store.layout
-    places = list(range(1 + layout.num_xc))
+    offsets = list(range(1 + layout.num_xc))
     for leaf in layout.leaf_list:
-        places.extend(range(*leaf.xd_range))
-    return np.array(places, dtype=np.int64)
+        offsets.extend(range(*leaf.xd_range))
+    return np.array(offsets, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""The text of the extended Kalman filter, for numbers of a FilterRoom.
+"""The extended Kalman filter, one source for Python and compiled code, on a FilterWorkspace.
 
 Equation numbers are those of estimators/extended_kalman_filter.py.
 """
@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from merganser.analysis.estimators.filter_algebra import add_product, factor, solve
-from merganser.analysis.estimators.filter_room import (
+from merganser.analysis.estimators.filter_workspace import (
     IS_DISCRETE,
     MEASURED,
     NUM_FIELDS,
@@ -102,9 +102,9 @@ def _compare_with_difference(p: Any, function: int, rows: int, target: int) -> i
 
 
 @device
-def _clear(r: Any, place: int, size: int) -> None:
+def _clear(r: Any, offset: int, size: int) -> None:
     for i in range(size):
-        r[place + i] = 0.0
+        r[offset + i] = 0.0
 
 
 @device

@@ -1,4 +1,4 @@
-"""Small matrices for compiled Kalman filters; they stand by rows in an array of floats r, from a place on."""
+"""Small matrices for compiled Kalman filters; they stand by rows in an array of floats r, from an offset on."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class ObservedModel:
         """Whether f and g are operations throughout; then there are tapes.
 
         Args:
-            observer_context: what is lowered there is lowered anew when the model gets other coefficients.
+            observer_context: what is lowered there is lowered again when the model gets other coefficients.
         """
         here = self._evaluator(np.dtype(np.float64))
         if not (may_compile() and here.is_native):

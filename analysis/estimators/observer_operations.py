@@ -17,11 +17,11 @@ _number = itertools.count()
 FAILURE = next(_number)  # address
 DYNAMICS = next(_number)  # addresses of the fields of two tapes
 OUTPUT = next(_number)
-STATE = next(_number)  # places in the flat array: xhat, y, u (0 if there is none) and the result
+STATE = next(_number)  # offsets in the flat array: xhat, y, u (0 if there is none) and the result
 MEASURED = next(_number)
 INPUT = next(_number)
 RESULT = next(_number)
-GAIN = next(_number)  # places among the constants: L by rows, room for y - g
+GAIN = next(_number)  # offsets among the constants: L by rows, room for y - g
 ERROR = next(_number)
 NUM_FIELDS = next(_number)
 

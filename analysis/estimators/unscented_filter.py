@@ -1,4 +1,4 @@
-"""The text of the unscented Kalman filter, for numbers of a FilterRoom.
+"""The unscented Kalman filter, one source for Python and compiled code, on a FilterWorkspace.
 
 Points, and what the model gives for them, stand one in a row. Equation numbers are those of
 estimators/unscented_kalman_filter.py.
@@ -11,7 +11,7 @@ import math
 from typing import Any
 
 from merganser.analysis.estimators.filter_algebra import factor, solve
-from merganser.analysis.estimators.filter_room import (
+from merganser.analysis.estimators.filter_workspace import (
     IS_DISCRETE,
     MEASURED,
     NUM_FIELDS,

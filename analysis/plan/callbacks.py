@@ -96,7 +96,8 @@ class Handler:
         plan = self._plan
         fields = plan.fields
         plan.note_changes(self._valid)
-        self.left_out[0] = 0
+        if self.demand is not None:
+            self.left_out[0] = 0
         context, event = self.events[0]
         store = context.store
         outer_reads, outer_reader, invalid = store.reads, store.reader, store.invalid

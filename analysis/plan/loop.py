@@ -36,10 +36,10 @@ _SPREAD = 0x1E3779B97F4A7C15  # its product with small numbers has bits all over
 
 @kernel
 def advance(
-    fields_place: int,  # address of the fields of integers
+    fields_address: int,  # address of the fields of integers
 ) -> int:
     """Takes steps until there is a reason to end, see fields.py."""
-    i = integers_at(fields_place)
+    i = integers_at(fields_address)
     r = doubles_at(i[f.REALS])
     values = doubles_at(i[f.VALUES])
     outcome = _end_step(i, r, values) if i[f.PLACE] == f.ENDING else SUCCEEDED
@@ -253,16 +253,16 @@ def _pass_time(i: Any, r: Any, values: Any) -> int:
 @device
 def _has_rung(i: Any) -> bool:
     """Whether something has come from outside since Python last took in what had."""
-    bells = integers_at(i[f.BELLS])
-    for k in range(i[f.NUM_BELLS]):  # noqa: SIM110  it is compiled
-        if integers_at(bells[2 * k])[0] != bells[2 * k + 1]:
+    notifications = integers_at(i[f.NOTIFICATIONS])
+    for k in range(i[f.NUM_NOTIFICATIONS]):  # noqa: SIM110  it is compiled
+        if integers_at(notifications[2 * k])[0] != notifications[2 * k + 1]:
             return True
     return False
 
 
 @device
 def _forget_step(s: Any, values: Any) -> None:
-    """Takes back what has been counted in a step that will be taken anew, with the same derivatives at its start."""
+    """Takes back what has been counted in a step that will be taken again, with the same derivatives at its start."""
     for k in range(sf.NUM_COUNTED):
         s[sf.COUNTED + k] = s[sf.BEFORE + k]
     if s[sf.WAS_CURRENT] and s[sf.KNOWS_START]:

@@ -45,9 +45,9 @@ def run(i: Any, begin: int, end: int) -> int:
 
 
 @kernel
-def evaluate(fields_place: int) -> int:
+def evaluate(fields_address: int) -> int:
     """Computes the derivatives, for a step of the integrator."""
-    i = integers_at(fields_place)
+    i = integers_at(fields_address)
     status = look_now_and_then(i)
     if status != SUCCEEDED:
         return status

@@ -47,7 +47,7 @@ class DueEvents:
         self.last_time = math.nan
 
     def begin_advance(self) -> None:
-        """Updates that have been computed before, and not been made, happen anew, as all that are pending."""
+        """Updates that have been computed before, and not been made, happen again, as all that are pending."""
         self.begun = NOTHING_BEGUN
         self.journal.clear()
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import operator
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from merganser.analysis.simulation.arrivals import ArrivalWatch
 from merganser.analysis.simulation.clocks import (
@@ -37,8 +36,7 @@ _RANKS = {
 }
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SimultaneousEvents:
+class SimultaneousEvents(NamedTuple):
     """Events that happen together, by when they happen; by leaf system, then by rank.
 
     Attributes:
@@ -65,7 +63,7 @@ class EventSchedule:
         initialization: events of the initialization of a simulation, its publish events apart.
         per_step: events that happen in every step.
         arrivals: looks for what comes from outside; None if nothing does.
-        must_ask: whether things may come from outside without a ring, so that one has to ask at each step.
+        must_ask: whether things may come from outside without a notification, so that one has to ask at each step.
     """
 
     def __init__(self, system: System, context: Context) -> None:

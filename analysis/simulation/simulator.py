@@ -204,7 +204,7 @@ class Simulator(SimulatorSettings):
         publish events that are due now. Updates that are due now are left to the first advance.
 
         If it fails or is interrupted, the context is left as it was, samples in logs included; the next call, or the
-        next advance, begins anew.
+        next advance, starts again.
 
         Args:
             params: whether to leave out the initialization events; by default they happen.
@@ -281,7 +281,7 @@ class Simulator(SimulatorSettings):
         if time != self._expected_time:
             raise RuntimeError(
                 f"The time in the context was changed from {self._expected_time} s to {time} s: call "
-                "simulator.Initialize() before advancing, so that events are scheduled anew."
+                "simulator.Initialize() before advancing, so that events are scheduled again."
             )
         if not boundary_time >= time:
             raise ValueError(f"Cannot advance to time {boundary_time} s: the context is at time {time} s.")

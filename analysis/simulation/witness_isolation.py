@@ -1,7 +1,7 @@
 """Finding the time at which witness functions trigger within a step, and noticing when they never stop.
 
 A step from t0 to t1 has been taken. Witness function w triggers in it if its values w(t0), w(t1) say so. The step
-is then taken anew from t0 to trial times, which close in on the earliest trigger from both sides:
+is then taken again from t0 to trial times, which close in on the earliest trigger from both sides:
 
     left < t* <= right,  nothing has triggered at left,  something has at right                (1)
 
@@ -473,7 +473,7 @@ class WitnessWatch:
         return [w.value() for w in self._active]
 
     def _go_to(self, time: float) -> None:
-        """Integrates anew from the start of the step."""
+        """Integrates again from the start of the step."""
         self._return_to(*self._start)
         self._integrator.IntegrateWithMultipleStepsToTime(time)
 

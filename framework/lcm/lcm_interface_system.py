@@ -29,7 +29,7 @@ class LcmInterfaceSystem(LeafSystem):
         if lcm is None:
             raise TypeError("LcmInterfaceSystem takes a DrakeLcm; given None.")
         self._lcm_interface: DrakeLcm = interface_of(lcm, "LcmInterfaceSystem")
-        arrivals = Arrivals(self._has_come, self._take_in, self._lcm_interface._bell())
+        arrivals = Arrivals(self._has_come, self._take_in, self._lcm_interface._notification())
         declare_arrivals(self, EventKind.PUBLISH, self._do_nothing, arrivals)
 
     def get_lcm_url(self) -> str:

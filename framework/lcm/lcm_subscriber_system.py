@@ -72,7 +72,7 @@ class LcmSubscriberSystem(LeafSystem):
         self.DeclareStateOutputPort(kUseDefaultName, AbstractStateIndex(_MESSAGE))
         self.DeclareForcedUnrestrictedUpdateEvent(self._take_in)
         self.DeclareInitializationUnrestrictedUpdateEvent(self._initialize)
-        arrivals = Arrivals(self._has_come, self._has_come, self._mailbox.bell)
+        arrivals = Arrivals(self._has_come, self._has_come, self._mailbox.notification)
         declare_arrivals(self, EventKind.UNRESTRICTED_UPDATE, self._take_in, arrivals)
         self.set_name(f"LcmSubscriberSystem({channel})")
 

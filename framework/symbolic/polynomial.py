@@ -346,7 +346,7 @@ class Polynomial:
 
     def __pow__(self, n: int) -> Polynomial:
         if not isinstance(n, (int, np.integer)) or n < 0:
-            raise RuntimeError(f"Polynomial: ({self}) to the power of {n} is none; it takes 0, 1, 2, ...")
+            raise RuntimeError(f"Polynomial: ({self}) to the power of {n}: the exponent must be 0, 1, 2, ...")
         expression = self.ToExpression() ** int(n)
         return Polynomial(expression, self._indeterminates)
 

@@ -70,7 +70,7 @@ DOORS: dict[str, dict[str, tuple[Door, ...]] | tuple[Door, ...]] = {
     "analysis.plan": (PLANS, VECTORS, PORTS),
     "analysis.batches.columns": (BATCHES,),
     "analysis.estimators.extended_filter": (OBSERVERS, PORTS),
-    "analysis.estimators.filter_room": (OBSERVERS, PORTS),
+    "analysis.estimators.filter_workspace": (OBSERVERS, PORTS),
     "analysis.estimators.observer_operations": (OBSERVERS, PORTS),
     "analysis.batches.rows": (BATCHES, PLANS),
     "analysis.estimators.unscented_filter": (OBSERVERS, PORTS),

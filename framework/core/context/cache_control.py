@@ -47,7 +47,7 @@ class CacheControl:
         return self._is_frozen
 
     def SetAllCacheEntriesOutOfDate(self) -> None:
-        """Makes everything be computed anew when next asked for."""
+        """Makes everything be computed again when next asked for."""
         mask = 0
         for slot in self._cache_slots():
             mask |= slot.bit

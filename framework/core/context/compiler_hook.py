@@ -1,4 +1,4 @@
-"""What core asks of the room that compiles. Core does not import that: framework/compilation.py hands it in."""
+"""Injects the compiler into core, so that core does not import framework/native; framework/compilation.py does so."""
 
 from __future__ import annotations
 

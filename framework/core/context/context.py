@@ -36,7 +36,7 @@ _TIME_NODE, _ELSEWHERE_NODE = 1 << TIME, 1 << ELSEWHERE
 class Context(StateAndParameters):
     """The values of one System; made by `System.CreateDefaultContext`.
 
-    A `get_mutable_...` call counts as a change of what it returns: everything computed from that is computed anew
+    A `get_mutable_...` call counts as a change of what it returns: everything computed from that is computed again
     when next asked for. Do not keep what it returned for later changes.
 
     Attributes (for the packages of this project, see inside.py; users have the functions):
@@ -165,7 +165,7 @@ class Context(StateAndParameters):
     def Clone(self) -> Context:
         """Returns an independent copy of a root context: time, accuracy, state, parameters, fixed inputs and logs.
 
-        Other computed values are not copied but computed anew when asked for.
+        Other computed values are not copied but computed again when asked for.
         """
         from merganser.framework.core.context.diagram_context import make_context
 

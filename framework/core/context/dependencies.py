@@ -83,7 +83,7 @@ class DependencyTable:
         """The nodes that any of the tickets names.
 
         Raises:
-            TypeError: a ticket is none.
+            TypeError: an element of `tickets` is not a DependencyTicket.
             ValueError: a ticket is not one of this system's; the message starts with `where`.
         """
         result = 0

@@ -74,7 +74,7 @@ class DerivativeEvaluator:
         return not self._store.invalid & self._mask
 
     def forget(self) -> None:
-        """Has them computed anew, whatever has changed."""
+        """Has them computed again, whatever has changed."""
         self._store.invalid |= self._mask
 
     def depend_on(self, entries: int) -> bool:

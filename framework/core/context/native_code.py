@@ -55,42 +55,42 @@ class ContextualCode(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class InputOf:
-    """Stands for the place where the value of a vector input port of the block is found."""
+    """Stands for the offset at which the value of a vector input port of the block is found."""
 
     port_index: int
 
 
 @dataclasses.dataclass(frozen=True)
 class ParameterOf:
-    """Stands for the place of a group of numeric parameters of the block."""
+    """Stands for the offset of a group of numeric parameters of the block."""
 
     index: int
 
 
 @dataclasses.dataclass(frozen=True)
 class DiscreteStateOf:
-    """Stands for the place of a group of the discrete state of the block."""
+    """Stands for the offset of a group of the discrete state of the block."""
 
     index: int
 
 
 @dataclasses.dataclass(frozen=True)
 class EntryOf:
-    """Stands for the place of the value of a cache entry of the block."""
+    """Stands for the offset of the value of a cache entry of the block."""
 
     index: int
 
 
 @dataclasses.dataclass(frozen=True)
 class NextDiscreteStateOf:
-    """Stands for the place where an update leaves the new values of a group of the discrete state."""
+    """Stands for the offset at which an update leaves the new values of a group of the discrete state."""
 
     index: int
 
 
 @dataclasses.dataclass(frozen=True)
 class ValueOf:
-    """Stands for the place of the value of a cache slot, or of a fixed input, of any block."""
+    """Stands for the offset of the value of a cache slot, or of a fixed input, of any block."""
 
     source: Any
 
@@ -103,13 +103,13 @@ class _Place:
         return self._name
 
     def __reduce__(self) -> str:
-        return self._name  # a copy is the same place
+        return self._name  # a copy is the same offset
 
 
 OUTPUT = _Place("OUTPUT")  # where the result of the computation goes
 CONTINUOUS_STATE = _Place("CONTINUOUS_STATE")  # where the continuous state of the block is found
 CURRENT_TIME = _Place("CURRENT_TIME")  # where the time is found
-LOG = _Place("LOG")  # the log that the block keeps: capacity, then places of the number of samples, times and data
+LOG = _Place("LOG")  # the log that the block keeps: capacity, then offsets of the number of samples, times and data
 
 FAILURE = _Place("FAILURE")  # address of an integer that an operation sets to 1 if it fails; Python then says why
 
@@ -125,12 +125,12 @@ class NativeCode:
     Attributes:
         operation: the operation's name, or the NativeOperation that calls a native function.
         arguments: what the operation finds in its list of integers, one after the other: an integer stands for
-            itself, an array of constants for the place of its first element, and `OUTPUT`, `CONTINUOUS_STATE`,
-            `InputOf(port_index)`, `ParameterOf(index)` and their like for places relative to the flat array of the
+            itself, an array of constants for the offset of its first element, and `OUTPUT`, `CONTINUOUS_STATE`,
+            `InputOf(port_index)`, `ParameterOf(index)` and their like for offsets relative to the flat array of the
             Context. `LOG` stands for four integers, `FAILURE` for an address.
         on_stop: called when Python takes over after the operation may have run.
         is_current: tells whether the operation is still right; asked before the loop goes on after Python. If it is
-            not, the operation is resolved anew. None if it always is.
+            not, the operation is resolved again. None if it always is.
         unasked: cache slots that Python may leave alone where the operation needs them: there is no operation unless
             these are operations too, with all that they depend on, so that nobody sees that they were computed.
         sources: the slots that it reads; None for those upstream of the computation.

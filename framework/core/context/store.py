@@ -113,7 +113,7 @@ class Store:
             _logger,
             f"While {self.stack[-1].entry.describe()} was computed, its callback changed the context of system "
             f"'{context.system.GetSystemPathname()}', on which {slot.entry.describe()} depends; that is therefore "
-            "computed anew whenever it is asked for. Calculations should only read, or work on a context of their own.",
+            "computed again whenever it is asked for. Calculations should only read, or use a context of their own.",
         )
 
     def note_read(self, context: Any, nodes: int) -> None:
@@ -165,7 +165,7 @@ class Store:
         try:
             for slot, reads in reversed(self.learnt):
                 self.layout.add_dependencies(slot.context.layout, slot.number, reads)
-        except BaseException:  # what was not noted is learnt anew, as everything is computed anew
+        except BaseException:  # what was not noted is learnt again, as everything is computed again
             self.learnt = []
             self.invalid = (1 << self.layout.num_entries) - 1
             raise
@@ -310,12 +310,12 @@ class FixedInputPortValue:
         return self.value  # type: ignore[return-value]
 
     def GetMutableVectorData(self) -> BasicVector:
-        """Returns the vector for changing it; what depends on the port will be computed anew."""
+        """Returns the vector for changing it; what depends on the port will be computed again."""
         self._note_change()
         return self.value  # type: ignore[return-value]
 
     def GetMutableData(self) -> AbstractValue:
-        """Returns the value for changing it; what depends on the port will be computed anew.
+        """Returns the value for changing it; what depends on the port will be computed again.
 
         The box of a vector port holds a BasicVector whose elements can be changed; it cannot be replaced.
         """

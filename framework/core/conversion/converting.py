@@ -1,8 +1,8 @@
 """How a system becomes one of another scalar type: by a copy in which everything that holds scalars is replaced.
 
 The copy is that of copying.py. On the way each system becomes one of the class for the other scalars, vectors of
-scalars become vectors of the others, contexts are made anew with the values that they had, and systems that have a
-converter of their own, or declare themselves anew, are left to do so. What else the systems refer to is copied as it
+scalars become vectors of the others, contexts are made again with the values that they had, and systems that have a
+converter of their own, or declare themselves again, are left to do so. What else the systems refer to is copied as it
 is: numbers and float arrays mix with all scalars, and where they do not (no element of a float array can become an
 AutoDiffXd) Python says so.
 """
@@ -87,7 +87,7 @@ def _by_itself(system: Any, T: Scalar) -> Any:
 
 
 def _is_all_of(converted: Any, system: Any) -> bool:
-    """Whether a leaf system that declared itself anew has all that the original has.
+    """Whether a leaf system that declared itself again has all that the original has.
 
     Others may have derived from its class, declared more ports for it, given it attributes or replaced its methods.
     """

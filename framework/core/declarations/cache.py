@@ -127,7 +127,7 @@ class CacheEntry(PartOfSystem):
         """The nodes it depends on, as declared or as far as they are known by now."""
         if self._declared is None:
             return self.known
-        # Looked up anew, because "all input ports" includes those that were declared later.
+        # Looked up again, because "all input ports" includes those that were declared later.
         where = Where("{1} of system '{0}'", self.system, self._description)
         return self.system._sys_dependency_table.mask(self._declared, where)
 

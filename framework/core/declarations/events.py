@@ -23,13 +23,13 @@ __all__ = [
     "DID_ITS_WORK",
     "DID_NOTHING",
     "Arrivals",
-    "Bell",
     "DeclaredEvent",
     "Demand",
     "DiscreteUpdateEvent",
     "Event",
     "EventKind",
     "EventStatus",
+    "Notification",
     "PeriodicEventData",
     "PublishEvent",
     "TriggerType",
@@ -256,11 +256,11 @@ class Demand:
             self.cell[0] = 0
 
 
-class Bell:
-    """Rung when something has come in from outside of a simulation; may be used from any thread.
+class Notification:
+    """Sent when something has come in from outside of a simulation; may be used from any thread.
 
     Attributes:
-        cell: another number after each ring; read by compiled code, shape [1].
+        cell: another number each time it is sent; read by compiled code, shape [1].
     """
 
     _never_changes = True  # copies of a system share it
@@ -269,7 +269,7 @@ class Bell:
         self.cell = np.zeros(1, dtype=np.int64)
         self._numbers = itertools.count(1)
 
-    def ring(self) -> None:
+    def send(self) -> None:
         """Lets simulations know."""
         # Two threads never write the same number, so that one who has seen the other's sees this one, too.
         self.cell[0] = next(self._numbers)
@@ -282,12 +282,13 @@ class Arrivals:
     Attributes:
         has_come: called as has_come(context): whether there is something; changes nothing.
         take_in: called as take_in(context): takes it in; whether the event is to happen now.
-        bell: rung when there may be something; None if things come unannounced, and it is to be asked at each step.
+        notification: sent when there may be something; None if things come unannounced, and `has_come` is to be asked
+            at each step.
     """
 
     has_come: Callable[[Any], bool]
     take_in: Callable[[Any], bool]
-    bell: Bell | None
+    notification: Notification | None
 
 
 @dataclasses.dataclass(frozen=True)

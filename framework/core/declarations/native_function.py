@@ -85,7 +85,7 @@ class NativeFunction:
         self.__doc__ = function.__doc__
         odd = [parameter.name for parameter in parameters if parameter.kind not in _POSITIONAL]
         if odd or not parameters:
-            wrong = f"'{odd[0]}' is none" if odd else "it has no parameters"
+            wrong = f"parameter '{odd[0]}' is not positional" if odd else "it has no parameters"
             raise TypeError(f"{self.describe()}: parameters must be positional ones, the last for the result; {wrong}.")
         self.parameters = [parameter.name for parameter in parameters]
         self._readable = frozenset(self.parameters[:-1])
@@ -307,7 +307,7 @@ class BoundNativeFunction:
         return code
 
     def watch(self, context: Any) -> None:
-        """Whoever has lowered this into an operation of its own, in another context, does so anew too."""
+        """Whoever has lowered this into an operation of its own, in another context, does so again too."""
         for argument in self._arguments:
             argument.watch(context)
 

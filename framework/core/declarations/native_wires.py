@@ -76,7 +76,7 @@ class Changing:
         self._contexts: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def set(self, value: ArrayLike) -> None:
-        """Replaces the value; what was compiled with it before is made anew before it runs again.
+        """Replaces the value; what was compiled with it before is made again before it runs again.
 
         Raises:
             TypeError: the former one has another number of dimensions or another type of elements.

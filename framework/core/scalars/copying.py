@@ -1,7 +1,7 @@
 """Copies of systems.
 
 A copy shares nothing with the original that either could change. Callbacks are the difficult part: a bound method of
-the original must become one of the copy, and a closure over the original must be made anew over the copy, which
+the original must become one of the copy, and a closure over the original must be made again over the copy, which
 `copy.deepcopy` alone does not do. So the tree of objects is pickled in memory, by a pickler that knows how to take
 closures apart and passes on classes, modules and plain functions as they are.
 """

@@ -45,7 +45,7 @@ def checked_scalar(T: Any, where: str) -> Scalar:
     """The scalar type that `T` stands for; None and numpy.float64 stand for float.
 
     Raises:
-        RuntimeError: it is none; the message starts with `where`.
+        RuntimeError: it is not a scalar type; the message starts with `where`.
     """
     if T is None or T is float or T is np.float64:
         return float

@@ -23,7 +23,7 @@ class DifferenceEquationMethods(SystemBase):
     def EvalUniquePeriodicDiscreteUpdate(self, context: Any) -> DiscreteValues:
         """Returns what the periodic discrete updates would make of the discrete state, and changes nothing.
 
-        The handlers are called anew each time; what is returned belongs to the caller.
+        The handlers are called again each time; what is returned belongs to the caller.
 
         Raises:
             RuntimeError: there is no periodic discrete update, or some have different timings; or a handler

@@ -207,7 +207,7 @@ class GeneratorBox(AbstractValue):
         """Takes over the state of a generator.
 
         Raises:
-            TypeError: the value is none.
+            TypeError: the value is not a RandomGenerator.
         """
         if not isinstance(value, RandomGenerator):
             raise TypeError(f"Expected a RandomGenerator, got {type(value).__name__}.")

@@ -6,7 +6,7 @@ Four ways lead from a system to the same one for other scalars:
   scalars: its callbacks are Python, which does not ask what it adds and multiplies (converting.py).
 - One that was given a `SystemScalarConverter` is converted by the functions in there and by nothing else; none, in an
   empty one. `TemplateSystem` makes such converters.
-- One of the library that consists of much which no conversion changes, such as a plant, declares itself anew around
+- One of the library that consists of much which no conversion changes, such as a plant, declares itself again around
   that (`_sys_declared_anew`).
 - A Diagram is copied with all its subsystems, each in its own way.
 """

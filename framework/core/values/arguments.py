@@ -68,7 +68,7 @@ def checked_number(value: Any, what: object) -> float:
     """A number as a float, be it nan.
 
     Raises:
-        TypeError: `value` is none; a string is none either.
+        TypeError: `value` is not a number; a string is not one either.
     """
     try:
         if not isinstance(value, (str, bytes)):

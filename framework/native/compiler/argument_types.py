@@ -1,4 +1,4 @@
-"""Types of arguments of compiled code: what tells those apart that numba compiles anew, found without numba."""
+"""Types of arguments of compiled code: what tells those apart that numba compiles again, found without numba."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """Entry points: compiled kernels with most of their arguments bound, which Python calls in 50 ns.
 
-Numba's own way into compiled code unpacks every array anew, which takes some 50 ns each; a kernel of multibody dynamics
-has ten of them and may take no longer itself. `bind` makes a builtin function instead. It finds the bound arguments as
-numbers in a table, reads the others where CPython and numpy keep them, and calls the kernel as compiled code does.
+Numba's own way into compiled code unpacks every array again, which takes some 50 ns each; a kernel of multibody
+dynamics has ten of them and may take no longer itself. `bind` makes a builtin function instead. It finds the bound
+arguments as numbers in a table, reads the others where CPython and numpy keep them, and calls the kernel as compiled
+code does.
 
 Only the few instructions around the call are compiled here, in milliseconds, once for each kernel and kind of
 arguments; contexts that bind arrays of their own share them, and they are kept on the disk: addresses stand in the
@@ -80,7 +81,7 @@ def bind(kernel: Any, *arguments: Any, releases_lock: bool = False) -> Callable[
     Returns:
         A function of the given arguments, in their order, that takes no keywords. It returns what the kernel returns,
         if that is something, and the results, as a tuple if these are several things. It raises TypeError if the number
-        of arguments is wrong, or if one that is to be an array is none; IndexError if the kernel leaves an array, where
+        of arguments is wrong, or if one that must be an array is not; IndexError if the kernel leaves an array, where
         numba's switch NUMBA_BOUNDSCHECK has it look.
     """
     if not isinstance(kernel, Kernel):  # NUMBA_DISABLE_JIT=1

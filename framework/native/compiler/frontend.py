@@ -1,7 +1,7 @@
 """From a function in Python to LLVM's instructions: numba's steps, without those that kernels have no use for.
 
 Numba looks for closures, generators, lists, exceptions and array expressions in every function; after each step it
-finds out anew where each variable is needed last, to count references there; at every plus and every call it searches
+finds out again where each variable is needed last, to count references there; at every plus and every call it searches
 all that it knows for how to add two floats, or for what the function makes of such arguments; and it describes every
 instruction and variable for messages and debuggers. A kernel has none of these things, and counts no references.
 Without all that most kernels have the same machine code, byte by byte, and all compute the same bits; compilation takes

@@ -4,7 +4,7 @@ What is read is run, so a folder is used only if it belongs to this user or to r
 (on systems with owners of files); folders made here are open to this user alone. Whatever is wrong with the disk costs
 no more than time, and one warning:
 
-- a file that is damaged is thrown away, and compiled anew: each begins with a hash of the rest;
+- a file that is damaged is thrown away, and compiled again: each begins with a hash of the rest;
 - where nothing can be written, for want of room or rights, files that are there are read all the same;
 - a file appears as a whole or not at all.
 
@@ -71,7 +71,7 @@ def keep(path: Path, key: str, data: bytes) -> None:
         _warn_once(
             "nothing kept",
             f"Compiled kernels cannot be kept in '{folder}' ({error.strerror or error}): every process will compile "
-            "them anew. Set the environment variable MERGANSER_CACHE_DIR to another folder.",
+            "them again. Set the environment variable MERGANSER_CACHE_DIR to another folder.",
         )
     else:
         _note_use(folder)
@@ -84,7 +84,7 @@ def throw_away(path: Path, reason: str) -> None:
     _warn_once(
         "damage",
         f"A file of compiled kernels in '{path.parent}' cannot be used and is thrown away: '{path.name}' ({reason}). "
-        "What was in it is compiled anew.",
+        "What was in it is compiled again.",
     )
 
 
@@ -191,7 +191,7 @@ def _note_use(folder: Path) -> None:
 def _remove_old_folders(root: Path) -> None:
     """Removes the folders of kernels in a folder that nobody has used for a month; once a process.
 
-    A process that still runs from such a folder has its code in memory, and compiles what it lacks anew. Each folder is
+    A process that still runs from such a folder has its code in memory, and compiles what it lacks. Each folder is
     given another name first, so that nobody sees one that is half empty.
     """
     try:

@@ -1,6 +1,6 @@
 """Small functions that are written as instructions for LLVM, and kept on the disk as machine code.
 
-To write, optimize and assemble a few instructions anew in every process takes 20 ms, and numba; to take them from the
+To write, optimize and assemble a few instructions again in every process takes 20 ms, and numba; to take them from the
 disk takes one.
 """
 

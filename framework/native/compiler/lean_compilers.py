@@ -5,7 +5,7 @@ the kernel takes the helper into its own code, where it is optimized again. What
 is compiled once a link. Here a helper goes no further than code that LLVM links into kernels, by itself, and nothing is
 done twice in order to take out counts of references, which there are none of.
 
-Nor is a helper compiled anew because one function that calls it is a kernel, another is a helper, and a third is
+Nor is a helper compiled again because one function that calls it is a kernel, another is a helper, and a third is
 inlined: numba keeps what it has compiled by the options of the caller, which are the same here for all three.
 
 What is done to a function until LLVM gets it stands in frontend.py.

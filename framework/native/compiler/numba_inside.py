@@ -5,7 +5,7 @@ is another, this page changes. Two things can be done without:
 
 - compilers that skip what is of no use to kernels (compilers.py). Where they do not work, numba's own ones take their
   place, and a warning says so: the results are the same, compilation takes twice as long;
-- object code, which is kept on the disk. Where a library does not give it, each process compiles anew.
+- object code, which is kept on the disk. Where a library does not give it, each process compiles again.
 
 What cannot be done without is imported here by name: if it is missing, an ImportError says which versions do not go
 together.

@@ -36,7 +36,7 @@ __all__ = [
     SUCCEEDED,
     FAILED,  # numbers do not allow it; Python does it again and says why
     RAISED,  # a function of Python has raised an exception
-    AGAIN,  # the list of operations is out of date, and has to be made anew
+    AGAIN,  # the list of operations is out of date, and has to be made again
 ) = range(4)
 
 

@@ -1,6 +1,6 @@
 """Assembling operations: from the native code of cache entries and events to arrays that a compiled loop reads.
 
-Every place is given in elements, relative to the flat array of the Context; that of constants, which have an array of
+Every offset is given in elements, relative to the flat array of the Context; that of constants, which have an array of
 their own, relative to that.
 """
 
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from merganser.framework.core.context.leaf_context import LeafContext
     from merganser.framework.core.context.store import Store
 
-__all__ = ["Assembly", "LogPlace", "order_of_computation", "place_relative_to"]
+__all__ = ["Assembly", "LogOffsets", "offset_in", "order_of_computation"]
 
 _ITEM = 8  # bytes of an integer
 
 
-class LogPlace:
-    """A log that operations write to, and where in the list of integers its places stand.
+class LogOffsets:
+    """A log that operations write to, and where in the list of integers its offsets stand.
 
     Attributes:
         context: of the sink that keeps the log.
@@ -77,7 +77,7 @@ class Assembly:
         operations: what has been assembled, as `finish` leaves it.
         reads_abstract_state: whether any operation does, see NativeCode.reads_abstract_state.
         waiting: native code that is no operation yet, with the contexts of its blocks.
-        settlers: to be called when Python takes over, see NativeCode.on_stop.
+        write_backs: to be called when Python takes over, see NativeCode.on_stop.
         checks: whether operations are still right, see NativeCode.is_current.
     """
 
@@ -92,9 +92,9 @@ class Assembly:
         self._codes: dict[tuple[int, int], NativeCode] = {}  # what was found, by native code and context
         self._kept: list[Any] = []  # what these are known by
         self._arrays = GrowingArray(np.int64), GrowingArray(np.int64), GrowingArray(np.int64), GrowingArray(np.float64)
-        self.logs: list[LogPlace] = []
+        self.logs: list[LogOffsets] = []
         self.operations = OperationList(store.flat)
-        self.settlers: list[Callable[[], None]] = []
+        self.write_backs: list[Callable[[], None]] = []
         self.checks: list[Callable[[], bool]] = []
         self.reads_abstract_state = False
         self.waiting: list[tuple[NativeCode | ContextualCode, LeafContext]] = []
@@ -112,7 +112,7 @@ class Assembly:
             output: where `OUTPUT` goes.
 
         Returns:
-            Whether it could be added; not if an input has no place in an array of floats.
+            Whether it could be added; not if an input has no offset in an array of floats.
         """
         key = id(native), id(context), output
         if key not in self._known:
@@ -126,7 +126,7 @@ class Assembly:
                     del self._numbers[numbers:], self._integers[integers:], self.logs[num_logs:]
                     return False
             if code.on_stop is not None:
-                self.settlers.append(code.on_stop)
+                self.write_backs.append(code.on_stop)
             if code.is_current is not None:
                 self.checks.append(code.is_current)
             self.reads_abstract_state = self.reads_abstract_state or code.reads_abstract_state
@@ -164,7 +164,7 @@ class Assembly:
             self.waiting.append((native, context))
         if code is not None and self._is_complex and not has_complex_form(code.operation):
             return None
-        if code is None or any(_place_of_input(source) is None for source in code.sources_in(context)):
+        if code is None or any(_offset_of_input(source) is None for source in code.sources_in(context)):
             return None
         if _has_log(code) and _log_of(context).native_arrays() is None:
             return None
@@ -201,7 +201,7 @@ class Assembly:
         return native is not None and self.add(native, slot.context, output or 0)
 
     def add_copy(self, size: int, source: int, target: int) -> None:
-        """Adds a copy of some numbers from one place to another."""
+        """Adds a copy of some numbers from one offset to another."""
         key = size, source, target, 0
         if key not in self._known:
             self._known[key] = address_of("copy", self._is_complex), len(self._integers)
@@ -247,45 +247,45 @@ class Assembly:
     def _add_argument(self, argument: Any, context: LeafContext, output: int) -> bool:
         layout = context.layout
         if isinstance(argument, InputOf):
-            place = _place_of_input(context.sources[argument.port_index])
-            if place is None:
+            number = _offset_of_input(context.sources[argument.port_index])
+            if number is None:
                 return False
         elif isinstance(argument, ValueOf):
-            place = _place_of_input(argument.source)
-            if place is None:
+            number = _offset_of_input(argument.source)
+            if number is None:
                 return False
         elif isinstance(argument, EntryOf):
-            place = _place_of_input(context.slots[argument.index])
-            if place is None:
+            number = _offset_of_input(context.slots[argument.index])
+            if number is None:
                 return False
         elif isinstance(argument, ParameterOf):
-            place = layout.numeric_offsets[argument.index]
+            number = layout.numeric_offsets[argument.index]
         elif isinstance(argument, DiscreteStateOf):
-            place = layout.discrete_offsets[argument.index]
+            number = layout.discrete_offsets[argument.index]
         elif isinstance(argument, NextDiscreteStateOf):
-            place = self._place_of(context.room_for_update().value(argument.index))
+            number = self._offset_of(context.room_for_update().value(argument.index))
         elif isinstance(argument, np.ndarray):
-            place = len(self._numbers)
+            number = len(self._numbers)
             self._numbers.extend(argument.ravel().tolist())
         elif argument is OUTPUT:
-            place = output
+            number = output
         elif argument is CONTINUOUS_STATE:
-            place = layout.xc_range[0]
+            number = layout.xc_range[0]
         elif argument is CURRENT_TIME:
-            place = 0
+            number = 0
         elif argument is LOG:
-            self.logs.append(LogPlace(context, len(self._integers)))
+            self.logs.append(LogOffsets(context, len(self._integers)))
             self._integers.extend((0, 0, 0))
-            place = 0
+            number = 0
         elif argument is FAILURE:
-            place = self.operations.failure.ctypes.data
+            number = self.operations.failure.ctypes.data
         else:
-            place = argument
-        self._integers.append(place)
+            number = argument
+        self._integers.append(number)
         return True
 
-    def _place_of(self, array: NDArray[Any]) -> int:
-        return place_relative_to(self._store.flat, array)
+    def _offset_of(self, array: NDArray[Any]) -> int:
+        return offset_in(self._store.flat, array)
 
 
 def order_of_computation(
@@ -321,7 +321,7 @@ def order_of_computation(
 
 
 def _origin(slot: CacheSlot) -> int | None:
-    """The place of which the value of a cache entry is only a copy; None if it is not, or that has no place."""
+    """The offset of which the value of a cache entry is only a copy; None if it is not, or that has no offset."""
     native, context = slot.entry.native, slot.context
     if isinstance(native, BoundNativeFunction) and native.may_copy:
         native = native.resolve(context)
@@ -334,18 +334,25 @@ def _origin(slot: CacheSlot) -> int | None:
         return layout.numeric_offsets[origin.index]
     if isinstance(origin, DiscreteStateOf):
         return layout.discrete_offsets[origin.index]
-    return _place_of_input(context.sources[origin.port_index]) if isinstance(origin, InputOf) else None
+    return _offset_of_input(context.sources[origin.port_index]) if isinstance(origin, InputOf) else None
 
 
-def place_relative_to(flat: NDArray[Any], array: NDArray[Any]) -> int:
-    """How many elements the first element of one array stands after that of another."""
-    return int(array.ctypes.data - flat.ctypes.data) // flat.itemsize
+def offset_in(flat: NDArray[Any], array: NDArray[Any]) -> int:
+    """How many elements after the first element of one array that of another is stored.
+
+    Raises:
+        ValueError: it is no whole number of elements.
+    """
+    offset, rest = divmod(int(array.ctypes.data - flat.ctypes.data), flat.itemsize)
+    if rest:
+        raise ValueError(f"The arrays are {rest} bytes more than a whole number of elements apart.")
+    return offset
 
 
-def _place_of_input(source: Any) -> int | None:
+def _offset_of_input(source: Any) -> int | None:
     """Where in the flat array the value of an input port is; None if it is elsewhere.
 
-    What only copies another place (states at output ports, parameters, passed-through inputs) stands for that place.
+    What only copies another offset (states at output ports, parameters, passed-through inputs) stands for that offset.
     """
     if isinstance(source, CacheSlot):
         origin = _origin(source)

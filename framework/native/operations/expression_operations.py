@@ -277,7 +277,7 @@ def _with_slope(value: float, slope: float, number: Any) -> Any:
 def expressions(values: Any, numbers: Any, integers: Any) -> None:
     """A program.
 
-    Integers: failure, registers, places of time, state, input, parameters and output, number of integers in the
+    Integers: failure, registers, offsets of time, state, input, parameters and output, number of integers in the
     program, number of registers, program. Slopes stand behind the registers.
     """
     registers, end, at = integers[1], 9 + integers[7], 9

@@ -41,10 +41,10 @@ class Tape:
         return len(self._operations)
 
     def operations(self) -> tuple[int, int] | None:
-        """The place of the list of operations and the mask of the entries; None if Python has a part in it."""
+        """The address of the list of operations and the mask of the entries; None if Python has a part in it."""
         if not self.is_allowed() or len(self._segments) != 1 or isinstance(self._segments[0], CacheSlot):
             return None
-        return self._operations.place, self._segments[0][2]
+        return self._operations.address, self._segments[0][2]
 
     def is_allowed(self) -> bool:
         """Whether the tape may run: all entries are cached, none is frozen or in the midst of its computation."""
@@ -87,7 +87,7 @@ class Tape:
     # ------------------------------------------------------------------ lowering
 
     def _lower(self) -> None:
-        """Makes the tape anew; if that is interrupted, it is made anew before it is used again."""
+        """Makes the tape again; if that is interrupted, it is made again before it is used again."""
         self._routing, routing = _NONE, self._store.routing
         assembly = Assembly(self._store)
         order, self._needed_by = order_of_computation(assembly, self._targets)

@@ -66,7 +66,7 @@ class OperationList:
         values: the flat array.
 
     Attributes:
-        place: by which compiled code knows the list.
+        address: by which compiled code knows the list.
         failure: what operations that do not succeed have come to, see no_failure().
     """
 
@@ -76,7 +76,7 @@ class OperationList:
         self._fields[VALUES], self._fields[FAILURE] = address_of_array(values), address_of_array(self.failure)
         self._values = values
         self._arrays: tuple[NDArray[Any], ...] = ()
-        self.place: int = address_of_array(self._fields)
+        self.address: int = address_of_array(self._fields)
         self._run: Any = None
 
     def set(
@@ -103,8 +103,8 @@ class OperationList:
     def run(self, begin: int = 0, end: int | None = None) -> int:
         """Runs it, or a part of it, up to an operation that does not succeed: returns what that has come to."""
         if self._run is None:
-            self._run = specialize(run_operations, self.place, 0, 0)
-        status: int = self._run(self.place, begin, len(self) if end is None else end)
+            self._run = specialize(run_operations, self.address, 0, 0)
+        status: int = self._run(self.address, begin, len(self) if end is None else end)
         return status
 
     def raise_kept(self) -> None:

@@ -130,7 +130,7 @@ def call_back_on_demand(values: Any, numbers: Any, integers: Any) -> None:
 
 @_operation
 def switch(values: Any, numbers: Any, integers: Any) -> None:
-    """y = u of the selected port; integers: failure, n, its number's place, y, number of ports, then each and its u."""
+    """y = u of the selected port; integers: failure, n, offset of its number, y, number of ports, each and its u."""
     n, selected, y = integers[1], int(values[integers[2]]), integers[3]
     for k in range(integers[4]):
         if integers[5 + 2 * k] == selected:

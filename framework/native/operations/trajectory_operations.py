@@ -1,6 +1,6 @@
 """Trajectories as operations: a short program of steps that evaluate and combine their pieces.
 
-The numbers of a program, constants and results, stand in one pool; the places in its steps are relative to that.
+The numbers of a program, constants and results, stand in one pool; the offsets in its steps are relative to that.
 Each step is its code, then what it needs. A time is a number in the pool, the current time being the first one there.
 The steps compute to the last bit what the classes in framework/trajectories compute.
 """
@@ -62,10 +62,10 @@ def _polynomial(numbers: Any, pool: int, step: Any, at: int) -> None:
     segment = _segment(numbers, breaks, num_segments, time)
     s = time - numbers[breaks + segment]
     for i in range(n):
-        place = coefficients + powers * (n * segment + i)
-        value = numbers[place]
+        offset = coefficients + powers * (n * segment + i)
+        value = numbers[offset]
         for k in range(1, powers):
-            value = value * s + numbers[place + k]
+            value = value * s + numbers[offset + k]
         numbers[y + i] = value
 
 
@@ -160,7 +160,7 @@ def _is_beyond(numbers: Any, time: int, limits: int) -> Any:
 
 
 def trajectory(values: Any, numbers: Any, integers: Any) -> None:
-    """A program; integers: places of time, pool and output, number of integers in all steps, the steps."""
+    """A program; integers: offsets of time, pool and output, number of integers in all steps, the steps."""
     pool, y, end = integers[1], integers[2], 4 + integers[3]
     numbers[pool] = values[integers[0]]
     at = 4

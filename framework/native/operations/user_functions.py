@@ -65,7 +65,7 @@ class CompiledFunction:
         return self._call
 
     def address(self) -> int:
-        """Where the operation stands that calls the function on places in the flat array of a Context."""
+        """Where the operation stands that calls the function on offsets in the flat array of a Context."""
         return self._address(signature_of_operation())
 
     def complex_address(self) -> int:

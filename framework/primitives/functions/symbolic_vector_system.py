@@ -99,7 +99,7 @@ class SymbolicVectorSystem(LeafSystem):
         """Returns the expression for the derivative, or the next value, of a state variable.
 
         Raises:
-            IndexError: it is none.
+            IndexError: `var` is not a state variable.
         """
         for variable, expression in zip(self._state, self._dynamics):
             if variable.get_id() == var.get_id():

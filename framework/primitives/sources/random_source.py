@@ -1,4 +1,4 @@
-"""RandomSource: gives random numbers, drawn anew periodically; and the function that wires up all random inputs."""
+"""RandomSource: gives random numbers, drawn again periodically; and the function that wires up all random inputs."""
 
 from __future__ import annotations
 

@@ -35,9 +35,9 @@ _CONTACT_FORCES = LaterCode("merganser.multibody.contact.step_operation", "CONTA
 
 def _place_of(context: LeafContext, array: Array) -> int:
     """Where an array stands, counted from the flat array of a Context."""
-    from merganser.framework.native.operations.assembly import place_relative_to  # loads the compiler
+    from merganser.framework.native.operations.assembly import offset_in  # loads the compiler
 
-    return place_relative_to(context.store.flat, array)
+    return offset_in(context.store.flat, array)
 
 
 def _gather(indices: NDArray[np.int64], source: Any, **options: Any) -> NativeCode:

@@ -2,7 +2,7 @@
 
 The text of a filter (extended_filter.py, unscented_filter.py) takes one argument p and works on one array of floats, r,
 whose sections begin where an array of integers, f, says. Matrices stand there by rows. Compiled, p is the address of f;
-where there is no compiler, it is the FilterRoom that has both. Whatever p is, `evaluate`, `complex_slopes` and
+where there is no compiler, it is the FilterWorkspace that has both. Whatever p is, `evaluate`, `complex_slopes` and
 `careful_slopes` ask the model: compiled code runs its operations, or calls Python where it has none.
 """
 
@@ -43,7 +43,7 @@ from merganser.framework.native.operations.operations import CompiledOperation
 if TYPE_CHECKING:
     from merganser.analysis.estimators.observed_model import ObservedModel
 
-__all__ = ["KALMAN_FILTER", "FilterRoom", "careful_slopes", "complex_slopes", "evaluate", "fields_of", "reals_of"]
+__all__ = ["KALMAN_FILTER", "FilterWorkspace", "careful_slopes", "complex_slopes", "evaluate", "fields_of", "reals_of"]
 
 Array = NDArray[Any]
 F, G = range(2)  # the functions of the model: dynamics and output
@@ -60,7 +60,7 @@ TAPES = next(_number)  # addresses of the fields of tapes (model_tape.py) of F a
 _ = next(_number)
 COMPLEX_TAPES = next(_number)  # and of those for complex numbers
 _ = next(_number)
-WORD = next(_number)  # what Python is asked for: which of WORDS, for which function, and the places x and target
+WORD = next(_number)  # what Python is asked for: which of WORDS, for which function, and the offsets x and target
 FUNCTION = next(_number)
 STATE_PLACE = next(_number)
 TARGET = next(_number)
@@ -75,7 +75,7 @@ SENSOR_NOISE = next(_number)  # V: p p
 NUM_FIELDS = next(_number)
 
 
-class FilterRoom:
+class FilterWorkspace:
     """The arrays of one filter, and its model.
 
     Args:
@@ -104,8 +104,8 @@ class FilterRoom:
     ) -> None:
         (W, V), n, p = noises, len(noises[0]), len(noises[1])
         sizes = [1, num_inputs, n + n * n, p, n + n * n, n * n, p * p, *text.section_sizes(n, p)]
-        places = np.concatenate([[0], np.cumsum(sizes)])
-        self.reals = np.zeros(places[-1])
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        self.reals = np.zeros(offsets[-1])
         self.fields: NDArray[np.int64] = np.zeros(TIME + len(sizes), dtype=np.int64)
         self._update = text.update
         integers: Any = self.fields
@@ -119,19 +119,19 @@ class FilterRoom:
         f[REALS], f[FAILURE] = address_of_array(self.reals), address_of_array(self._failure)
         f[ANSWER] = 0 if model is None else id(self)
         f[TAPES : TAPES + len(tapes)] = [address_of_array(tape.fields) for tape in tapes]
-        f[TIME:] = places[:-1]
-        self._place = address_of_array(f)
+        f[TIME:] = offsets[:-1]
+        self._address = address_of_array(f)
         self.put(PROCESS_NOISE, W)
         self.put(SENSOR_NOISE, V)
 
     def put(self, section: int, values: Array) -> None:
         """Puts values into a section."""
-        place = self._integers[section]
-        self.reals[place : place + values.size] = values.ravel()
+        offset = self._integers[section]
+        self.reals[offset : offset + values.size] = values.ravel()
 
     def address_of_update(self) -> int:
         """Where the compiled text stands."""
-        return kernel_address(self._update, self._place)
+        return kernel_address(self._update, self._address)
 
     def run(self, time: float, state: Array, y: Array, u: Array | None) -> Array:
         """What a filter makes of its state, measurement and input: the next state, or its rate.
@@ -147,11 +147,11 @@ class FilterRoom:
         self.put(MEASURED, y)
         if u is not None:
             self.put(INPUT, u)
-        outcome = self._update(self._place) if may_compile() else self._update.interpreted(self)
+        outcome = self._update(self._address) if may_compile() else self._update.interpreted(self)
         if outcome == RAISED:
             raise_kept(self._failure)
-        place = self._integers[RESULT]
-        return self.reals[place : place + len(state)]
+        offset = self._integers[RESULT]
+        return self.reals[offset : offset + len(state)]
 
     def __call__(self) -> int:
         """Does what compiled code asks for."""
@@ -159,12 +159,12 @@ class FilterRoom:
         return _WORDS[f[WORD]](self, f[FUNCTION], f[STATE_PLACE], f[TARGET])
 
     def point(self, x: int) -> tuple[float, Array, Array]:
-        """Time, the state at a place in r, and input."""
+        """Time, the state at an offset in r, and input."""
         r, f = self.reals, self._integers
         return r.item(f[TIME]), r[x : x + f[N]], r[f[INPUT] : f[INPUT] + f[M]]
 
 
-def fields_of(p: FilterRoom) -> Any:
+def fields_of(p: FilterWorkspace) -> Any:
     """The array f."""
     return p.fields
 
@@ -174,7 +174,7 @@ def _fields_of(p: int) -> Any:
     return integers_at(p)
 
 
-def reals_of(p: FilterRoom) -> Any:
+def reals_of(p: FilterWorkspace) -> Any:
     """The array r."""
     return p.reals
 
@@ -197,7 +197,7 @@ def _ask_python(p: int, word: int, function: int, x: int, target: int) -> int:
 # ---------------------------------------------------------------------- words: all return what operations come to
 
 
-def evaluate(p: FilterRoom, function: int, x: int, target: int) -> int:
+def evaluate(p: FilterWorkspace, function: int, x: int, target: int) -> int:
     """Puts what a function of the model gives at the state at x to `target`."""
     values = p.model().values(function, *p.point(x))
     p.reals[target : target + len(values)] = values
@@ -217,7 +217,7 @@ def _evaluate(p: int, function: int, x: int, target: int) -> int:
     return _ask_python(p, 0, function, x, target)  # which may do better, or says why not
 
 
-def complex_slopes(p: FilterRoom, function: int, x: int, target: int) -> int:
+def complex_slopes(p: FilterWorkspace, function: int, x: int, target: int) -> int:
     """Puts the Jacobian by the complex step at the state at x to `target`, by rows; fails if there is none."""
     try:
         slopes = p.model().complex_jacobian(function, *p.point(x))
@@ -242,7 +242,7 @@ def _complex_slopes(p: int, function: int, x: int, target: int) -> int:
     return SUCCEEDED
 
 
-def careful_slopes(p: FilterRoom, function: int, x: int, target: int) -> int:
+def careful_slopes(p: FilterWorkspace, function: int, x: int, target: int) -> int:
     """Puts the Jacobian of a function that may be none of complex numbers to `target`."""
     slopes = p.model().careful_jacobian(function, *p.point(x))
     p.reals[target : target + slopes.size] = slopes.ravel()
@@ -263,7 +263,7 @@ _number = itertools.count()
 OP_FAILURE = next(_number)  # address
 OP_FIELDS = next(_number)  # address of f
 OP_UPDATE = next(_number)  # and of the text of the filter, which takes seconds to compile
-OP_STATE = next(_number)  # places in the flat array: xhat and covariance, y, u (0 if there is none), result
+OP_STATE = next(_number)  # offsets in the flat array: xhat and covariance, y, u (0 if there is none), result
 OP_MEASURED = next(_number)
 OP_INPUT = next(_number)
 OP_RESULT = next(_number)
