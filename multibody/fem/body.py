@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any
 
@@ -76,6 +77,18 @@ class FemBody:
             np.zeros(len(self.arrays.patches), patch_work_dtype), np.zeros((9, 9)), np.zeros(size), np.zeros(n),
             np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(1, report_dtype)[0],
         )  # fmt: skip
+
+    def with_material(self, config: DeformableBodyConfig) -> FemBody:
+        """Returns the same body of another material; both share arrays. Whether it averages volumes stays as it is.
+
+        Raises:
+            RuntimeError: the material is not stable at rest.
+        """
+        _check_stability(config, self.name)
+        body = copy.copy(self)
+        body.config, body.arrays = config, self.arrays._replace(material=_make_material(config))
+        body.arrays.material["is_averaged"] = self.arrays.material["is_averaged"]
+        return body
 
     def node_masses(self) -> Array:
         """What each node has of the mass [kg], shape [num_nodes]."""

@@ -84,6 +84,7 @@ report_dtype = np.dtype(
         ("line_searches", np.int64),  # evaluations that line searches took
         ("residual", np.float64),  # norm of what is left of the forces [N]
         ("tolerance", np.float64),  # what it had to be [N]
+        ("is_damping_kept", np.int64),  # whether damping is that before the step, see newton.py
     ]
 )
 
