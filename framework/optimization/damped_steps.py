@@ -23,7 +23,8 @@ def damped_step(
     lower_in: Array,      # their bounds, shape [n]
     upper_in: Array,
     damping: float,       # mu > 0
-    longest: float,       # the most that a variable changes
+    part_of_box: float,   # the most that a variable changes: this part of the width of its box,
+    part_of_size: float,  # and this multiple of its size, or of 1
     # Work:
     is_free_work: Array,  # integers, shape [n]
     slope_work: Array,    # J^T r, shape [n]
@@ -48,10 +49,11 @@ def damped_step(
             if is_free_work[i] == 1 and leaves:
                 is_free_work[i] = 0
                 is_done = False
-    most = 0.0
+    part = 1.0
     for i in range(n):
-        most = max(most, abs(step_out[i]))
-    part = longest / most if most > longest else 1.0
+        longest = min(part_of_box * (upper_in[i] - lower_in[i]), part_of_size * max(1.0, abs(x_in[i])))
+        if part * abs(step_out[i]) > longest:
+            part = longest / abs(step_out[i])
     for i in range(n):
         step_out[i] = min(max(x_in[i] + part * step_out[i], lower_in[i]), upper_in[i]) - x_in[i]
 

@@ -22,7 +22,7 @@ from merganser.framework.optimization.nonlinear_form import NonlinearForm
 
 _FIRST_DAMPING, _LEAST_DAMPING, _MOST_DAMPING = 0.1, 1e-8, 1e4
 _LESS, _MORE = 0.3, 3.0  # factors of the damping
-_LONGEST = 1.0  # the most that a variable changes in a step, where its box is not narrower
+_PART_OF_BOX, _PART_OF_SIZE = 0.2, 10.0  # the most that a variable changes in a step
 _SLOW = 1e-3  # a decrease by less than this part of the gaps is none
 _EXACT, _MOST_STEPS = 1e-9, 100
 _PATIENCE = 6  # steps without a decrease
@@ -67,9 +67,9 @@ def feasible_point(form: NonlinearForm, start: Array) -> tuple[Array, float, int
 
 
 def _step(form: NonlinearForm, here: _Point, damping: float) -> Array:
-    """The step (1), of which no variable changes by more than _LONGEST."""
+    """The step (1), of which no variable changes too much."""
     n = here.x.size
     step = np.empty(n)
     work = np.empty(n, np.int64), np.empty(n), np.empty((n, n))
-    damped_step(here.J, here.r, here.x, form.x_lower, form.x_upper, damping, _LONGEST, *work, step)
+    damped_step(here.J, here.r, here.x, form.x_lower, form.x_upper, damping, _PART_OF_BOX, _PART_OF_SIZE, *work, step)
     return step
