@@ -30,7 +30,7 @@ from merganser.analysis.integrators.problem import (
 )
 from merganser.analysis.integrators.stepping import scale_quaternions
 from merganser.framework.native import device, kernel
-from merganser.framework.native.tape import SUCCEEDED
+from merganser.framework.native.memory.tape import SUCCEEDED
 from merganser.multibody.cenic import arrays as a
 from merganser.multibody.cenic.responses import learn_responses, listen_ahead, set_lengths
 

@@ -28,7 +28,7 @@ from merganser.analysis.integrators.problem import (
 )
 from merganser.analysis.integrators.stepping import scale_quaternions
 from merganser.framework.native import device
-from merganser.framework.native.tape import SUCCEEDED
+from merganser.framework.native.memory.tape import SUCCEEDED
 from merganser.multibody.cenic import arrays as a
 from merganser.multibody.contact.responses import (
     ALL,

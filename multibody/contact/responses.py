@@ -26,9 +26,9 @@ from __future__ import annotations
 from typing import Annotated, Any, NamedTuple
 
 from merganser.framework.native import device, kernel
-from merganser.framework.native.hinted_types import Floats, FloatTable, Integers
-from merganser.framework.native.records_of_arrays import ArrayOf, Code
-from merganser.framework.native.tape import call_quiet_kernel
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
+from merganser.framework.native.memory.records_of_arrays import ArrayOf, Code
+from merganser.framework.native.memory.tape import call_quiet_kernel
 from merganser.multibody.contact.plant_layout import Drives
 from merganser.multibody.contact.step import add_up_inputs
 from merganser.multibody.contact.step_records import Inputs, Model, State, Work

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.native.hinted_types import hinted_address
-from merganser.framework.native.records_of_arrays import Placed, placed_beside
+from merganser.framework.native.memory.hinted_types import hinted_address
+from merganser.framework.native.memory.records_of_arrays import Placed, placed_beside
 from merganser.multibody import kernels
 from merganser.multibody.contact.responses import (
     ALL,
