@@ -168,10 +168,21 @@ class PlantDynamics:
         self.finish_step(context, w, status)
         return w
 
+    def advance_now(self, context: Context, result: Array) -> Workspace:
+        """The same for derivatives at the moment, also while an integrator moves a continuous plant by steps."""
+        motion: Motion | None = self.views.workspace(context).motion
+        if motion is None:
+            return self.advance(context, result)
+        h, motion.lengths[0] = motion.lengths.item(0), 0.0
+        try:
+            return self.advance(context, result)
+        finally:
+            motion.lengths[0] = h
+
     def calc_vdot(self, context: Context) -> tuple[Workspace, Array]:
         """vdot, shape [nv]; for a discrete plant (v+ - v) / h. The kinematics are up to date afterwards."""
         result = np.empty_like(self.views.workspace(context).x)
-        w = self.advance(context, result)
+        w = self.advance_now(context, result)
         vdot = result[len(w.q) :]
         return w, (vdot - w.v) / self.model.time_step if self.model.is_discrete else vdot
 

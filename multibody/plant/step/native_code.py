@@ -318,11 +318,12 @@ class NativeDynamics:
         motion_number = 0 if native is None else native.num_preparations
 
         def is_current() -> bool:
-            is_same = step.num_preparations == number and step.is_current(self._controllers(context, w))
+            controllers = self._controllers(context, w)
+            is_same = step.num_preparations == number and step.is_current(controllers)
             is_as_before = can_constrain or w.step_buffers is None or not self._can_constrain()
             if native is not None:
                 is_same = is_same and native.num_preparations == motion_number
-                is_same = is_same and motion.is_native_current(self._controllers(context, w))
+                is_same = is_same and motion.is_native_current(controllers)
             is_same = is_same and w.motion is motion
             return is_same and not step.lacks_capacity() and is_as_before
 

@@ -170,7 +170,7 @@ class Sampling:
 
     def take_sample(self, context: Context, result: Array) -> DynamicsSample:
         """Does what advance() does, and puts it on record; what follows from that is left to who asks for it."""
-        w = self.dynamics.advance(context, result)
+        w = self.dynamics.advance_now(context, result)
         F_applied = w.step_buffers.F_applied
         F_applied = F_applied if F_applied is w.zeros_F else F_applied.copy()
         parameters, gravity = self.parameters_in(context)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from compile_policy import compile_at_once
 
-from merganser.analysis import Simulator
+from merganser.analysis import RungeKutta5Integrator, Simulator
 from merganser.framework import AbstractValue, BasicVector, DiagramBuilder, LeafSystem, Value
 from merganser.framework.math import RigidTransform
-from merganser.framework.primitives import ConstantVectorSource, MatrixGain
+from merganser.framework.primitives import ConstantVectorSource, Integrator, MatrixGain
 from merganser.multibody.cenic import CenicIntegrator
 from merganser.multibody.math import SpatialForce
 from merganser.multibody.plant import ExternallyAppliedSpatialForce, MultibodyPlant
@@ -188,3 +188,46 @@ def test_an_input_that_jumps_needs_no_steps_without_end() -> None:
     simulator.AdvanceTo(0.5)
     assert simulator.get_integrator().get_num_steps_taken() < 3000
     assert np.isfinite(plant.GetPositions(plant.GetMyContextFromRoot(simulator.get_context()))).all()
+
+
+class Sampled(LeafSystem):
+    """A PD controller that looks at two joints every millisecond, and holds its output in between."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.DeclareVectorInputPort("x", 4)
+        group = self.DeclareDiscreteState(2)
+        self.DeclareStateOutputPort("u", group)
+        self.DeclarePeriodicDiscreteUpdateEvent(1e-3, 0.0, self._update)
+
+    def _update(self, context: Any, discrete_state: Any) -> None:
+        x = self.get_input_port().Eval(context)
+        discrete_state.set_value(-50.0 * x[:2] - 2.0 * x[2:])
+
+
+def test_a_controller_at_a_kilohertz_acts_as_with_another_integrator() -> None:
+    ends = []
+    for is_ours in (True, False):
+        simulator, plant = _arm(None, Sampled())
+        context = simulator.get_mutable_context()
+        if not is_ours:
+            simulator.reset_integrator(RungeKutta5Integrator(simulator.get_system(), context))
+            simulator.get_mutable_integrator().set_target_accuracy(1e-9)
+        ends.append(_run(simulator, plant, 0.1)[1])
+    np.testing.assert_allclose(*ends, atol=2e-5)
+
+
+def test_blocks_that_integrate_accelerations_end_at_the_velocity() -> None:
+    builder = DiagramBuilder()
+    plant = builder.AddSystem(MultibodyPlant(0.0))
+    link = plant.AddRigidBody("link", SpatialInertia.SolidBoxWithMass(1.0, 0.4, 0.1, 0.1))
+    plant.AddJoint(RevoluteJoint("joint", plant.world_frame(), link.body_frame(), [0.0, 0.0, 1.0]))
+    plant.Finalize()
+    force, block = builder.AddSystem(ConstantVectorSource([0.1])), builder.AddSystem(Integrator(1))
+    builder.Connect(force.get_output_port(), plant.get_applied_generalized_force_input_port())
+    builder.Connect(plant.get_generalized_acceleration_output_port(), block.get_input_port())
+    simulator = _with_accuracy(Simulator(builder.Build()), 1e-3)
+    simulator.AdvanceTo(0.3)
+    _, v = plant.GetPositionsAndVelocities(plant.GetMyContextFromRoot(simulator.get_context()))
+    z = block.GetMyContextFromRoot(simulator.get_context()).get_continuous_state_vector().CopyToVector()
+    np.testing.assert_allclose(z, v, rtol=1e-9)
