@@ -143,13 +143,25 @@ class HeardInputs:
         return Inputs(heard, (), (Part(self._all_actuators, desired),), self._tau_of_step, self._F)
 
     def _responses(self) -> Responses:
-        w, parameters = self._w, self._w.parameters
-        kernels_of_these: Any = functools.partial(w.call, hear_inputs), functools.partial(w.call, respond_to_inputs)
-        return Responses(1, *kernels_of_these, self.inputs, parameters, self.gains, *self._arrays())
+        w = self._w
+        hear, answer = functools.partial(w.call, hear_inputs), functools.partial(w.call, respond_to_inputs)
+        return self._record(hear, answer, self.inputs, w.parameters)
 
-    def _arrays(self) -> tuple[Array, ...]:
-        of_step = self._tau_of_step, self._desired_of_step
-        return self.table[HEARD], self.table[GAIN], self._tau, self._desired, *of_step
+    def _record(self, hear: Any, answer: Any, inputs: Inputs, parameters: Any) -> Responses:
+        return Responses(
+            is_used=int(self.follow()),
+            hear=hear,
+            respond=answer,
+            inputs=inputs,
+            parameters=parameters,
+            gains=self.gains,
+            heard=self.table[HEARD],
+            gain=self.table[GAIN],
+            tau=self._tau,
+            desired=self._desired,
+            tau_of_step=self._tau_of_step,
+            desired_of_step=self._desired_of_step,
+        )
 
     # ------------------------------------------------------------------ for compiled code
 
@@ -160,8 +172,8 @@ class HeardInputs:
             inputs: places of what the ports carry.
             parameters: place of those of the plant.
         """
-        code = [hinted_address(kernel) if self.follow() else 0 for kernel in (hear_inputs, respond_to_inputs)]
-        return Responses(int(self.follow()), *code, inputs, parameters, self.gains, *self._arrays())
+        hear, answer = (hinted_address(kernel) if self.follow() else 0 for kernel in (hear_inputs, respond_to_inputs))
+        return self._record(hear, answer, inputs, parameters)
 
     def native_inputs(self) -> Inputs:
         """Places of what steps take for inputs that follow the state."""
