@@ -7,16 +7,18 @@ vertices of its mesh; q, v and forces have three numbers a node, in W: shape [3 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.native.hinted_types import Floats, FloatTable, Integers
+from merganser.framework.native.records_of_arrays import ONE_VALUE, ArrayOf, RecordOf
 from merganser.multibody.contact.ordering import Pattern
 
 __all__ = [
-    "CONVERGED", "NOT_CONVERGED", "NOT_FINITE", "SINGULAR_MATRIX", "Array", "BodyArrays", "StepWork", "element_dtype",
-    "material_dtype", "point_dtype", "report_dtype", "tree_dtype",
+    "CONVERGED", "NOT_CONVERGED", "NOT_FINITE", "SINGULAR_MATRIX", "Array", "BodyArrays", "Report", "StepWork",
+    "element_dtype", "material_dtype", "point_dtype", "report_dtype", "tree_dtype",
 ]  # fmt: skip
 
 Array = NDArray[Any]
@@ -79,6 +81,9 @@ def point_dtype(scalar: Any) -> np.dtype[Any]:
     )
 
 
+Report = Annotated[Any, RecordOf(report_dtype)]  # as kernels take it
+
+
 class BodyArrays(NamedTuple):
     """A deformable body at rest, and the pattern of its matrices.
 
@@ -90,11 +95,11 @@ class BodyArrays(NamedTuple):
         pattern: of the factor of the tangent matrix.
     """
 
-    elements: Array
-    material: Array
-    unknown: Array
-    trees: Array
-    pattern: Pattern
+    elements: Annotated[Array, ArrayOf(element_dtype)]
+    material: Annotated[Any, RecordOf(material_dtype)]
+    unknown: Integers
+    trees: Annotated[Array, ArrayOf(tree_dtype)]
+    pattern: Annotated[Pattern, ONE_VALUE]
 
 
 class StepWork(NamedTuple):
@@ -111,11 +116,11 @@ class StepWork(NamedTuple):
         report: of the last step, record of report_dtype.
     """
 
-    points: Array
-    derivative: Array
-    panels: Array
-    residual: Array
-    direction: Array
-    trial: Array
-    damping_positions: Array
-    report: Any
+    points: Annotated[Array, ArrayOf(point_dtype(np.float64))]
+    derivative: FloatTable
+    panels: Floats
+    residual: Floats
+    direction: Floats
+    trial: Floats
+    damping_positions: Floats
+    report: Report

@@ -7,62 +7,137 @@ free motion by A (v - v*) = E f, where E has the columns of the identity that be
     v = v* + A^-1 E S (v_p - v*_p)                                                        (2)
 
 A is the tangent matrix at the end of free motion, factored as U^T U (contact/factorization.py), and (1) is the inverse
-of W^T W with U^T W = E: rows of W are zero before the first node of E on the way of elimination, and are left out.
+of W^T W with U^T W = E. Column k of W has zeros before its own place on the way of elimination. So columns are taken in
+the order of these places, and each row of W has numbers in its first columns only.
 
 Source: X. Han, J. Masterjohn, A. Castro (2023), section IV.
 """
 
 from __future__ import annotations
 
-from merganser.framework.native import device, kernel
+from merganser.framework.native import device, inlined, kernel
+from merganser.framework.native.hinted_types import Floats, Integers
+from merganser.framework.native.views import as_matrix
 from merganser.multibody.contact.factorization import solve
-from merganser.multibody.fem.layout import Array, BodyArrays, StepWork
+from merganser.multibody.fem.layout import CONVERGED, SINGULAR_MATRIX, Array, BodyArrays, StepWork
 from merganser.multibody.fem.newton import factor_tangent
 
-__all__ = ["factor_end", "follow", "schur_complement"]
+__all__ = ["couple_nodes", "follow_nodes"]
 
 
 @kernel
-def factor_end(time_step: float, body: BodyArrays, q_next: Array, work: StepWork) -> bool:
-    """Factors A of the end of free motion, in the panels; False if it is singular.
+def couple_nodes(
+    # Model:
+    time_step: float,  # h [s]
+    body: BodyArrays,
+    is_factored: int,  # whether the panels have the factor of A at the end of free motion already
+    # In:
+    q_next_in: Floats,  # positions after free motion [m]
+    nodes_in: Integers,  # those of p, none of them held, shape [n]
+    # Work:
+    work: StepWork,  # as free_motion() has left it; the panels get the factor of A
+    columns_work: Integers,  # shape [num_unknowns + 3 n]
+    W_work: Floats,  # shape [num_unknowns 3 n]
+    S_work: Floats,  # shape [9 n^2]
+    # Out:
+    matrix_out: Floats,  # h S of equation (1) by rows [kg], shape [9 n^2]
+) -> int:
+    """Computes how nodes give way; returns CONVERGED, or SINGULAR_MATRIX."""
+    if is_factored == 0 and factor_tangent(body, time_step, 0, 0, q_next_in, work) < 0:
+        return SINGULAR_MATRIX
+    n = 3 * nodes_in.shape[0]
+    num_unknowns = columns_work.shape[0] - n
+    column_of, order = columns_work[:num_unknowns], columns_work[num_unknowns:]
+    for i in range(num_unknowns):
+        column_of[i] = -1
+    for k in range(nodes_in.shape[0]):
+        for r in range(3):
+            column_of[body.unknown[nodes_in[k]] + r] = 3 * k + r
+    S, out = as_matrix(S_work, n, n), as_matrix(matrix_out, n, n)
+    _square(body, work.panels, column_of, as_matrix(W_work, num_unknowns, n), order, S)
+    if not _invert(S):
+        return SINGULAR_MATRIX
+    for i in range(n):
+        for j in range(n):
+            out[order[i], order[j]] = time_step * S[i, j]
+    return CONVERGED
 
-    Args:
-        time_step: h [s].
-        body: at rest.
-        q_next: positions after free motion [m].
-        work: as free_motion() has left it.
-    """
-    return factor_tangent(body, time_step, 0, 0, q_next, work) >= 0
 
-
-@kernel
-def schur_complement(body: BodyArrays, panels_in: Array, unknowns: Array, W_work: Array, S_out: Array) -> bool:
-    """Computes S of equation (1); returns whether it is one.
-
-    Args:
-        body: at rest.
-        panels_in: with the factor of A.
-        unknowns: those of p, shape [n].
-        W_work: room, shape [num_unknowns, n].
-        S_out: shape [n, n].
-    """
-    for i in range(W_work.shape[0]):
-        for k in range(W_work.shape[1]):
-            W_work[i, k] = 0.0
-    for k in range(unknowns.shape[0]):
-        W_work[unknowns[k], k] = 1.0
-    _solve_transposed(body, panels_in, W_work)
+@device
+def _square(body: BodyArrays, panels: Array, column_of: Array, W: Array, order: Array, S_out: Array) -> None:
+    """W^T W in S_out, and in `order` which column of E is each of W."""
+    trees, pattern, size = body.trees, body.pattern, 0
     for a in range(S_out.shape[0]):
-        for b in range(S_out.shape[1]):
+        for b in range(S_out.shape[0]):
             S_out[a, b] = 0.0
-    for i in range(W_work.shape[0]):
-        row = W_work[i]
-        for a in range(row.shape[0]):
-            scale, out = row[a], S_out[a]
-            if scale != 0.0:
-                for b in range(row.shape[0]):
-                    out[b] += scale * row[b]
-    return _invert(S_out)
+    for i in range(W.shape[0]):
+        for k in range(W.shape[1]):
+            W[i, k] = 0.0
+    for p in range(trees.shape[0]):
+        tree, start, width = trees[pattern.tree[p]], pattern.panel_start[p], pattern.panel_width[p]
+        n, own = tree["num_v"], tree["v_start"]
+        for i in range(own, own + n):
+            if column_of[i] >= 0:
+                order[size] = column_of[i]
+                W[i, size] = 1.0
+                size += 1
+        if not _has_numbers(W, own, n, size):
+            continue
+        _solve_diagonal(own, n, size, start, width, panels, W)
+        for b in range(pattern.block_start[p], pattern.block_start[p + 1]):
+            other = trees[pattern.tree[pattern.block_position[b]]]
+            block, first = start + pattern.block_column[b], other["v_start"]
+            for j in range(other["num_v"]):
+                target = W[first + j]
+                for i in range(0, n, 3):
+                    at = block + i * width + j
+                    scales = panels[at], panels[at + width], panels[at + 2 * width]
+                    _subtract_three(scales, W[own + i], W[own + i + 1], W[own + i + 2], size, target)
+        for a in range(size):
+            for i in range(own, own + n, 3):
+                scales = -W[i, a], -W[i + 1, a], -W[i + 2, a]
+                _subtract_three(scales, W[i], W[i + 1], W[i + 2], a + 1, S_out[a])
+    for a in range(S_out.shape[0]):
+        for b in range(a):
+            S_out[b, a] = S_out[a, b]
+
+
+@inlined
+def _subtract_three(
+    scales: tuple[float, float, float], first: Array, second: Array, third: Array, size: int, out: Array
+) -> None:
+    """Takes multiples of three rows, as many as a node has, from the first columns of another one."""
+    a, b, c = scales
+    if a == 0.0 and b == 0.0 and c == 0.0:
+        return
+    for k in range(size):
+        out[k] -= a * first[k] + b * second[k] + c * third[k]
+
+
+@device
+def _has_numbers(W: Array, own: int, n: int, size: int) -> bool:
+    """Whether any number of some rows is not zero."""
+    total = 0.0
+    for i in range(own, own + n):
+        row = W[i]
+        for k in range(size):
+            total = max(total, abs(row[k]))
+    return total > 0.0
+
+
+@device
+def _solve_diagonal(own: int, n: int, size: int, start: int, width: int, panels: Array, W: Array) -> None:
+    """The rows of one panel: blocks of six are factored from the first to the last row, others the other way round."""
+    for r in range(n):
+        i = r if n == 6 else n - 1 - r
+        row, inverse = W[own + i], panels[start + i * width + i]
+        for k in range(size):
+            row[k] *= inverse
+        for s in range(r + 1, n):
+            j = s if n == 6 else n - 1 - s
+            scale, target = panels[start + i * width + j], W[own + j]
+            for k in range(size):
+                target[k] -= scale * row[k]
 
 
 @device
@@ -88,54 +163,37 @@ def _invert(S: Array) -> bool:
     return True
 
 
-@device
-def _solve_transposed(body: BodyArrays, panels: Array, W: Array) -> None:
-    """W = U^-T W, without the rows that are zero."""
-    trees, pattern = body.trees, body.pattern
-    for p in range(trees.shape[0]):
-        t = pattern.tree[p]
-        n, own, start, width = trees[t]["num_v"], trees[t]["v_start"], pattern.panel_start[p], pattern.panel_width[p]
-        if not _has_numbers(W[own : own + n]):
-            continue
-        _solve_diagonal(n, start, width, panels, W[own : own + n])
-        for b in range(pattern.block_start[p], pattern.block_start[p + 1]):
-            other = pattern.tree[pattern.block_position[b]]
-            first, block = trees[other]["v_start"], start + pattern.block_column[b]
-            for i in range(n):
-                given = W[own + i]
-                for j in range(trees[other]["num_v"]):
-                    scale, row = panels[block + i * width + j], W[first + j]
-                    if scale != 0.0:
-                        for k in range(row.shape[0]):
-                            row[k] -= scale * given[k]
-
-
-@device
-def _has_numbers(rows: Array) -> bool:
-    """Whether any number is not zero."""
-    total = 0.0
-    for i in range(rows.shape[0]):
-        for k in range(rows.shape[1]):
-            total = max(total, abs(rows[i, k]))
-    return total > 0.0
-
-
-@device
-def _solve_diagonal(n: int, start: int, width: int, panels: Array, W: Array) -> None:
-    """The rows of one panel: blocks of six are factored from the first to the last row, others the other way round."""
-    for r in range(n):
-        i = r if n == 6 else n - 1 - r
-        row, inverse = W[i], panels[start + i * width + i]
-        for k in range(row.shape[0]):
-            row[k] *= inverse
-        for s in range(r + 1, n):
-            j = s if n == 6 else n - 1 - s
-            scale, target = panels[start + i * width + j], W[j]
-            for k in range(row.shape[0]):
-                target[k] -= scale * row[k]
-
-
 @kernel
-def follow(body: BodyArrays, work: StepWork, change_io: Array) -> None:
-    """Equation (2): from forces E S (v_p - v*_p) to changes of all velocities in their place; shape [num_unknowns]."""
-    solve(body.trees, body.pattern, body.trees.shape[0], work.panels, change_io)
+def follow_nodes(
+    # Model:
+    time_step: float,  # h [s]
+    body: BodyArrays,
+    # In:
+    nodes_in: Integers,  # as couple_nodes() has got them, shape [n]
+    matrix_in: Floats,  # and what it has computed
+    v_star_in: Floats,  # velocities of these nodes after free motion [m/s], shape [3 n]
+    v_in: Floats,  # and after the step
+    v_free_in: Floats,  # of all nodes after free motion, shape [3 num_nodes]
+    # Work:
+    work: StepWork,  # as couple_nodes() has left it
+    # Out:
+    v_next_out: Floats,  # of all nodes after the step
+) -> None:
+    """Equation (2)."""
+    n, change = v_in.shape[0], work.direction
+    for i in range(change.shape[0]):
+        change[i] = 0.0
+    for i in range(n):
+        total, row = 0.0, matrix_in[i * n : (i + 1) * n]
+        for j in range(n):
+            total += row[j] * (v_in[j] - v_star_in[j])
+        change[body.unknown[nodes_in[i // 3]] + i % 3] = total / time_step
+    solve(body.trees, body.pattern, body.trees.shape[0], work.panels, change)
+    for node in range(body.unknown.shape[0]):
+        for r in range(3):
+            at = 3 * node + r
+            v_next_out[at] = v_free_in[at]
+            if body.unknown[node] >= 0:
+                v_next_out[at] += change[body.unknown[node] + r]
+    for i in range(n):
+        v_next_out[3 * nodes_in[i // 3] + i % 3] = v_in[i]
