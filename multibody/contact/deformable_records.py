@@ -85,7 +85,7 @@ class SoftBody(NamedTuple):
         is_linear: whether free motion leaves the factor of its tangent matrix.
         first: its first vertex among those of all bodies.
         num_vertices: how many it has.
-        num_moving: how many of these are free.
+        num_unknowns: of its tangent matrix.
         arrays: at rest, see fem/layout.py.
         work: room for its motion.
         holders: of each vertex the mobod that holds it, the world's for those that stay; -1 of those that are free.
@@ -97,7 +97,7 @@ class SoftBody(NamedTuple):
     is_linear: int
     first: int
     num_vertices: int
-    num_moving: int
+    num_unknowns: int
     arrays: Annotated[BodyArrays, ONE_VALUE]
     work: Annotated[StepWork, ONE_VALUE]
     holders: Integers

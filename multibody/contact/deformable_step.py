@@ -194,7 +194,7 @@ def _pose_coupled_problem(
     soft_out.found[MATRIX], soft_out.found[NODES] = sizes[5], 0
     for n in range(len(soft.bodies)):
         num_nodes = taking_part.starts[n + 1] - taking_part.starts[n]
-        soft_out.found[NODES] = max(soft_out.found[NODES], 3 * soft.bodies[n].num_vertices * 3 * num_nodes)
+        soft_out.found[NODES] = max(soft_out.found[NODES], soft.bodies[n].num_unknowns * 3 * num_nodes)
     if sizes[5] > problem.matrix.shape[0] or soft_out.found[NODES] > soft.W.shape[0]:
         return LACKS_CAPACITY
     for n in range(len(soft.bodies)):
@@ -203,7 +203,7 @@ def _pose_coupled_problem(
             continue
         nodes = taking_part.vertices[taking_part.starts[n] : taking_part.starts[n + 1]]
         first, last = 3 * body.first, 3 * (body.first + body.num_vertices)
-        size, num_unknowns = 3 * nodes.shape[0], 3 * body.num_moving
+        size, num_unknowns = 3 * nodes.shape[0], body.num_unknowns
         start = problem.trees[t]["matrix_start"]
         is_factored = 1 if body.is_linear and body.work.report["iterations"] > 0 else 0
         given = h, body.arrays, is_factored, motion.q_free[first:last], nodes, body.work

@@ -59,17 +59,22 @@ class FemBody:
         self.is_held: NDArray[np.bool_] = held
         _check_stability(config, name)
         elements = _make_elements(mesh, name)
-        unknown, trees, pattern = make_pattern(elements, held)
-        self.arrays = BodyArrays(elements, _make_material(config), unknown, trees, pattern)
+        of_unknowns = make_pattern(elements, np.asarray(mesh.vertex_array(), np.float64), held)
+        self.arrays = BodyArrays(elements, _make_material(config), *of_unknowns)
 
     def make_work(self) -> StepWork:
         """Room for steps, of which each thread needs its own."""
         pattern, n = self.arrays.pattern, 3 * self.num_nodes
         size = int(pattern.panel_start[len(self.arrays.trees)])
+        direction = np.zeros(self.num_unknowns())
         return StepWork(
             np.zeros(self.mesh.num_elements(), point_dtype(np.float64)), np.zeros((9, 9)), np.zeros(size), np.zeros(n),
-            np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(1, report_dtype)[0],
+            direction, np.zeros(n), np.zeros(n), np.zeros(1, report_dtype)[0],
         )  # fmt: skip
+
+    def num_unknowns(self) -> int:
+        """How many unknowns there are, those of missing nodes included, see pattern.py."""
+        return int(self.arrays.trees["num_v"].sum())
 
     def node_masses(self) -> Array:
         """What each node has of the mass [kg], shape [num_nodes]."""

@@ -52,7 +52,7 @@ element_dtype = np.dtype(
     ]
 )
 
-# What order_trees() and factor() of contact read: here a tree is one node or two, of 3 or 6 velocities.
+# What factor() of contact reads: here a tree is two nodes, of 6 velocities.
 tree_dtype = np.dtype([("v_start", np.int64), ("num_v", np.int64)])
 
 report_dtype = np.dtype(
@@ -91,7 +91,8 @@ class BodyArrays(NamedTuple):
         elements: shape [num_elements].
         material: one record.
         unknown: where the velocity of each node starts among the unknowns; -1 if it is held; shape [num_nodes].
-        trees: one or two nodes each, shape [num_trees].
+        trees: two nodes each, shape [num_trees].
+        padding: where in the panels the diagonals of nodes are that are missing in pairs.
         pattern: of the factor of the tangent matrix.
     """
 
@@ -99,6 +100,7 @@ class BodyArrays(NamedTuple):
     material: Annotated[Any, RecordOf(material_dtype)]
     unknown: Integers
     trees: Annotated[Array, ArrayOf(tree_dtype)]
+    padding: Integers
     pattern: Annotated[Pattern, ONE_VALUE]
 
 

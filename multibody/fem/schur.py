@@ -74,68 +74,64 @@ def _square(body: BodyArrays, panels: Array, column_of: Array, W: Array, order: 
         for k in range(W.shape[1]):
             W[i, k] = 0.0
     for p in range(trees.shape[0]):
-        tree, start, width = trees[pattern.tree[p]], pattern.panel_start[p], pattern.panel_width[p]
-        n, own = tree["num_v"], tree["v_start"]
-        for i in range(own, own + n):
+        own, start, width = trees[pattern.tree[p]]["v_start"], pattern.panel_start[p], pattern.panel_width[p]
+        for i in range(own, own + 6):
             if column_of[i] >= 0:
                 order[size] = column_of[i]
                 W[i, size] = 1.0
                 size += 1
-        if not _has_numbers(W, own, n, size):
+        rows = W[own : own + 6]
+        if not _has_numbers(rows, size):
             continue
-        _solve_diagonal(own, n, size, start, width, panels, W)
+        _solve_diagonal(rows, size, start, width, panels)
         for b in range(pattern.block_start[p], pattern.block_start[p + 1]):
-            other = trees[pattern.tree[pattern.block_position[b]]]
-            block, first = start + pattern.block_column[b], other["v_start"]
-            for j in range(other["num_v"]):
-                target = W[first + j]
-                for i in range(0, n, 3):
-                    at = block + i * width + j
-                    scales = panels[at], panels[at + width], panels[at + 2 * width]
-                    _subtract_three(scales, W[own + i], W[own + i + 1], W[own + i + 2], size, target)
+            at = start + pattern.block_column[b]
+            target = trees[pattern.tree[pattern.block_position[b]]]["v_start"]
+            for j in range(6):
+                column = (
+                    -panels[at + j], -panels[at + width + j], -panels[at + 2 * width + j], -panels[at + 3 * width + j],
+                    -panels[at + 4 * width + j], -panels[at + 5 * width + j],
+                )  # fmt: skip
+                _add_rows(column, rows, size, W[target + j])
         for a in range(size):
-            for i in range(own, own + n, 3):
-                scales = -W[i, a], -W[i + 1, a], -W[i + 2, a]
-                _subtract_three(scales, W[i], W[i + 1], W[i + 2], a + 1, S_out[a])
+            column = rows[0, a], rows[1, a], rows[2, a], rows[3, a], rows[4, a], rows[5, a]
+            _add_rows(column, rows, a + 1, S_out[a])
     for a in range(S_out.shape[0]):
         for b in range(a):
             S_out[b, a] = S_out[a, b]
 
 
 @inlined
-def _subtract_three(
-    scales: tuple[float, float, float], first: Array, second: Array, third: Array, size: int, out: Array
-) -> None:
-    """Takes multiples of three rows, as many as a node has, from the first columns of another one."""
-    a, b, c = scales
-    if a == 0.0 and b == 0.0 and c == 0.0:
+def _add_rows(scales: tuple[float, float, float, float, float, float], rows: Array, size: int, out: Array) -> None:
+    """Adds multiples of six rows to another one, in its first columns."""
+    a, b, c, d, e, f = scales
+    if a == 0.0 and b == 0.0 and c == 0.0 and d == 0.0 and e == 0.0 and f == 0.0:
         return
+    row_0, row_1, row_2, row_3, row_4, row_5 = rows[0], rows[1], rows[2], rows[3], rows[4], rows[5]
     for k in range(size):
-        out[k] -= a * first[k] + b * second[k] + c * third[k]
+        out[k] += a * row_0[k] + b * row_1[k] + c * row_2[k] + d * row_3[k] + e * row_4[k] + f * row_5[k]
 
 
 @device
-def _has_numbers(W: Array, own: int, n: int, size: int) -> bool:
-    """Whether any number of some rows is not zero."""
+def _has_numbers(rows: Array, size: int) -> bool:
+    """Whether any number in the first columns of six rows is not zero."""
     total = 0.0
-    for i in range(own, own + n):
-        row = W[i]
+    for i in range(6):
+        row = rows[i]
         for k in range(size):
             total = max(total, abs(row[k]))
     return total > 0.0
 
 
 @device
-def _solve_diagonal(own: int, n: int, size: int, start: int, width: int, panels: Array, W: Array) -> None:
-    """The rows of one panel: blocks of six are factored from the first to the last row, others the other way round."""
-    for r in range(n):
-        i = r if n == 6 else n - 1 - r
-        row, inverse = W[own + i], panels[start + i * width + i]
+def _solve_diagonal(rows: Array, size: int, start: int, width: int, panels: Array) -> None:
+    """U_pp^-T times six rows."""
+    for i in range(6):
+        row, inverse = rows[i], panels[start + i * width + i]
         for k in range(size):
             row[k] *= inverse
-        for s in range(r + 1, n):
-            j = s if n == 6 else n - 1 - s
-            scale, target = panels[start + i * width + j], W[own + j]
+        for j in range(i + 1, 6):
+            scale, target = panels[start + i * width + j], rows[j]
             for k in range(size):
                 target[k] -= scale * row[k]
 

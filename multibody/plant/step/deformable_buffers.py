@@ -136,6 +136,7 @@ class DeformableBuffers:
         fixed = self.results[0].fixed
         self._put_constant_forces()
         holders = [holders for holders, _ in self._held]
+        most_unknowns = max((body.fem_body().num_unknowns() for body in steps.bodies), default=0)
         self.model = DeformableBodies(
             code=deformable_code_of_functions(self._w),
             bodies=tuple(self._body(i, body, is_enabled[i]) for i, body in enumerate(steps.bodies)),
@@ -143,7 +144,7 @@ class DeformableBuffers:
             needs_poses=int(len(fixed) > 0 or len(geometry.candidates) > 0 or any((of > 0).any() for of in holders)),
             geometry=geometry,
             participants=participants,
-            columns=np.zeros(2 * 3 * self._num_vertices, np.int64),
+            columns=np.zeros(most_unknowns + 3 * self._num_vertices, np.int64),
             W=np.zeros(sizes[NODES]),
             S=np.zeros(sizes[NODES]),
             room=self._room(),
@@ -155,7 +156,7 @@ class DeformableBuffers:
         state = self._context.peek_state().get_discrete_state(body.discrete_state_index()).value()
         return SoftBody(
             int(is_enabled), int(body.config().material_model() in _LINEAR), int(self._first_vertices[i]),
-            fem.num_nodes, int((~fem.is_held).sum()), fem.arrays, self.works[i], holders, p_held, state,
+            fem.num_nodes, fem.num_unknowns(), fem.arrays, self.works[i], holders, p_held, state,
         )  # fmt: skip
 
     def vertices_of(self, i: int) -> slice:

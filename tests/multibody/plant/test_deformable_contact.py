@@ -43,7 +43,7 @@ def test_the_schur_complement_is_that_of_the_dense_matrix() -> None:
     moves, own = np.repeat(~body.is_held, 3), (3 * vertices[:, np.newaxis] + np.arange(3)).ravel()
     inverse = np.zeros_like(A)
     inverse[np.ix_(moves, moves)] = np.linalg.inv(A[np.ix_(moves, moves)])
-    S, n, size = np.linalg.inv(inverse[np.ix_(own, own)]), 9, int(moves.sum())
+    S, n, size = np.linalg.inv(inverse[np.ix_(own, own)]), 9, body.num_unknowns()
     room = np.zeros(size + n, np.int64), np.full(size * n, np.nan), np.full(n * n, np.nan)
     matrix = np.full(n * n, np.nan)
     assert couple_nodes(h, body.arrays, 0, q_next, vertices, work, *room, matrix) == 0
