@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.native import device, kernel
-from merganser.framework.native.hinted_types import Floats, Integers, Poses
-from merganser.framework.native.records_of_arrays import ArrayOf
+from merganser.framework.native.memory.hinted_types import Floats, Integers, Poses
+from merganser.framework.native.memory.records_of_arrays import ArrayOf
 from merganser.geometry.hydroelastic.layout import Meshes, make_layout
 from merganser.geometry.hydroelastic.representation import (
     CompliantVolume,

@@ -30,7 +30,7 @@ from merganser.analysis.integrators.problem import (
 )
 from merganser.analysis.integrators.stepping import scale_quaternions
 from merganser.framework.native import device, kernel
-from merganser.framework.native.tape import SUCCEEDED
+from merganser.framework.native.memory.tape import SUCCEEDED
 
 __all__ = ["SHORTEST_ERROR", "SHORTEST_H", "SHORTEST_PLACE", "SHORTEST_TIME", "try_contact_step"]
 

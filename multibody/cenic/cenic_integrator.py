@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from merganser.analysis.integrators import IntegratorBase
 from merganser.framework import Context, System
 from merganser.framework.core.inside import scalar_of
-from merganser.framework.core.templates import ValueTemplate
+from merganser.framework.core.scalars.templates import ValueTemplate
 from merganser.multibody.cenic import attempt as a
 from merganser.multibody.cenic.moved_plants import MovedPlant, moved_plants
 from merganser.multibody.cenic.solver_parameters import IcfSolverParameters

@@ -11,7 +11,7 @@ as q* = q + h/2 (v + v*), but where vertices are held.
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
-from merganser.framework.native.hinted_types import Floats, FloatTable, Integers
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
 from merganser.multibody.contact.deformable_records import Fixed
 from merganser.multibody.contact.layout import Array
 from merganser.multibody.kernels.layout import Positions

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from merganser.framework.native.addresses import place_at
-from merganser.framework.native.operations import CompiledOperation
-from merganser.framework.native.records_of_arrays import record_at
-from merganser.framework.native.tape import integers_at
+from merganser.framework.native.memory.addresses import place_at
+from merganser.framework.native.memory.records_of_arrays import record_at
+from merganser.framework.native.memory.tape import integers_at
+from merganser.framework.native.operations.operations import CompiledOperation
 from merganser.multibody.contact.deformable_records import DeformableBodies, DeformableResults
 from merganser.multibody.contact.deformable_step import take_step_of_all
 from merganser.multibody.contact.step_operation import WHICH, StepRecord, end_operation

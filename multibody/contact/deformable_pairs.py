@@ -28,8 +28,8 @@ from typing import Annotated, Any
 import numpy as np
 
 from merganser.framework.native import device, kernel
-from merganser.framework.native.hinted_types import FloatTable, Integers, IntegerTable, Poses
-from merganser.framework.native.records_of_arrays import ArrayOf
+from merganser.framework.native.memory.hinted_types import FloatTable, Integers, IntegerTable, Poses
+from merganser.framework.native.memory.records_of_arrays import ArrayOf
 from merganser.geometry.hydroelastic.face_columns import AREA, CENTROID, GRAD_M, NORMAL, PRESSURE
 from merganser.geometry.hydroelastic.layout import Meshes
 from merganser.multibody.contact.contact_pairs import (

@@ -7,7 +7,7 @@ so that the columns of a contact's block of J lie in a short range.
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
-from merganser.framework.native.hinted_types import Floats, Integers
+from merganser.framework.native.memory.hinted_types import Floats, Integers
 from merganser.multibody.contact.contact_pairs import ContactPairs
 from merganser.multibody.contact.deformable_pairs import MOST_NODES, Ends
 from merganser.multibody.contact.deformable_records import CoupledProblem, Fixed, Motion, Participants

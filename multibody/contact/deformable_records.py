@@ -6,8 +6,15 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from merganser.framework.native.hinted_types import Floats, FloatsInContext, FloatTable, Integers, IntegerTable, Poses
-from merganser.framework.native.records_of_arrays import ONE_VALUE, ArrayOf, Code
+from merganser.framework.native.memory.hinted_types import (
+    Floats,
+    FloatsInContext,
+    FloatTable,
+    Integers,
+    IntegerTable,
+    Poses,
+)
+from merganser.framework.native.memory.records_of_arrays import ONE_VALUE, ArrayOf, Code
 from merganser.geometry.deformable.moving_meshes import MeshParts
 from merganser.geometry.hydroelastic.buffers import Buffers
 from merganser.geometry.hydroelastic.layout import Bodies, Meshes

@@ -16,7 +16,7 @@ Where no deformable body takes part in anything, the rigid bodies take their ste
 from __future__ import annotations
 
 from merganser.framework.native import device
-from merganser.framework.native.tape import call_asking_kernel, call_kernel, call_quiet_kernel
+from merganser.framework.native.memory.tape import call_asking_kernel, call_kernel, call_quiet_kernel
 from merganser.geometry.hydroelastic.buffers import lacks_memory
 from merganser.multibody.contact.deformable_records import (
     BODY,

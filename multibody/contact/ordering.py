@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from merganser.framework.native import device
-from merganser.framework.native.hinted_types import Integers
+from merganser.framework.native.memory.hinted_types import Integers
 from merganser.multibody.contact.layout import Array
 
 __all__ = ["Pattern", "order_trees"]

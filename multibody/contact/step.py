@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.native import device
-from merganser.framework.native.tape import call_asking_kernel, call_kernel, call_quiet_kernel
+from merganser.framework.native.memory.tape import call_asking_kernel, call_kernel, call_quiet_kernel
 from merganser.geometry.hydroelastic.buffers import lacks_memory
 from merganser.multibody.contact.impending import largest_speed, margin_of_step
 from merganser.multibody.contact.layout import Solution, StepProblem

@@ -1,4 +1,4 @@
-"""The text of step.py as operations of the native plan (framework/native/operations.py).
+"""The text of step.py as operations of the native plan (framework/native/operations/operations.py).
 
 Arrays of which samples are made there are twice, and steps write to those that do not hold the last one that has
 succeeded: so that outlasts any step that fails. What fails, Python does again.
@@ -10,11 +10,11 @@ import math
 from typing import Any, NamedTuple
 
 from merganser.framework.native import device
-from merganser.framework.native.addresses import place_at
-from merganser.framework.native.hinted_types import Floats, FloatsInContext, FloatTable, Integers
-from merganser.framework.native.operations import CompiledOperation
-from merganser.framework.native.records_of_arrays import record_at
-from merganser.framework.native.tape import FAILED, integers_at
+from merganser.framework.native.memory.addresses import place_at
+from merganser.framework.native.memory.hinted_types import Floats, FloatsInContext, FloatTable, Integers
+from merganser.framework.native.memory.records_of_arrays import record_at
+from merganser.framework.native.memory.tape import FAILED, integers_at
+from merganser.framework.native.operations.operations import CompiledOperation
 from merganser.multibody.contact.layout import CONVERGED, NO_CAPACITY, Trees
 from merganser.multibody.contact.plant_forces import calc_generalized_contact_forces
 from merganser.multibody.contact.step import NOT_SOLVED, calc_derivatives, take_step

@@ -16,8 +16,8 @@ Source: X. Han, J. Masterjohn, A. Castro (2023), section IV.
 from __future__ import annotations
 
 from merganser.framework.native import device, inlined, kernel
-from merganser.framework.native.hinted_types import Floats, Integers
-from merganser.framework.native.views import as_matrix
+from merganser.framework.native.memory.hinted_types import Floats, Integers
+from merganser.framework.native.memory.views import as_matrix
 from merganser.multibody.contact.factorization import solve
 from merganser.multibody.fem.layout import CONVERGED, SINGULAR_MATRIX, Array, BodyArrays, StepWork
 from merganser.multibody.fem.newton import factor_tangent

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.store import CacheSlot, Store
+from merganser.framework.core.context.store import CacheSlot, Store
 from merganser.framework.native import Given, Result, bind
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.mobilizers import quaternion_starts

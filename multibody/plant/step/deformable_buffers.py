@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.native_code import DiscreteStateOf, NextDiscreteStateOf
-from merganser.framework.native.records_of_arrays import Placed
+from merganser.framework.core.context.native_code import DiscreteStateOf, NextDiscreteStateOf
+from merganser.framework.native.memory.records_of_arrays import Placed
 from merganser.geometry.hydroelastic.face_columns import FACE_NUMBERS
 from merganser.geometry.hydroelastic.polygons import MOST_CORNERS
 from merganser.multibody.contact import integer_workspace_size, workspace_size

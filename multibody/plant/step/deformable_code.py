@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from merganser.framework.native.hinted_types import hinted_address
+from merganser.framework.native.memory.hinted_types import hinted_address
 from merganser.geometry.deformable.moving_meshes import put_meshes
 from merganser.geometry.hydroelastic.surfaces import contact_surfaces
 from merganser.multibody.contact.deformable_motion import end_motion, place_fixed, start_motion

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from merganser.framework.core.inside import scalar_of
 from merganser.framework.native import compile_ahead, is_missing
-from merganser.framework.native.hinted_types import hinted_job
-from merganser.framework.native.shared_code import job_of
+from merganser.framework.native.memory.hinted_types import hinted_job
+from merganser.framework.native.memory.shared_code import job_of
 from merganser.geometry.proximity.manifolds import contact_manifolds
 from merganser.multibody import kernels
 from merganser.multibody.contact.contact_pairs import make_contact_pairs

@@ -297,12 +297,13 @@ class StepBuffers:
     def lacks_capacity(self) -> bool:
         """Whether a step has found candidates or contacts for which there is no room, or the solver too little."""
         for out in self.results:
-            found = out.found.item
-            if found(NUM_CANDIDATES) > len(out.candidates) or found(NUM_CONTACTS) > len(out.contacts):
+            found = out.found.tolist()
+            if found[NUM_CANDIDATES] > len(out.candidates) or found[NUM_CONTACTS] > len(out.contacts):
                 return True
-            if found(NUM_FACES) > len(out.faces) or found(NUM_PAIRS) > len(out.contact_pairs):
+            if found[NUM_FACES] > len(out.faces) or found[NUM_PAIRS] > len(out.contact_pairs):
                 return True
-            if out.statistics["blocks_needed"] > self._block_capacity or out.statistics["factor_needed"] > self._factor:
+            *_, factor, blocks = out.statistics.item()  # see result_dtype
+            if blocks > self._block_capacity or factor > self._factor:
                 return True
         return lacks_memory(self._clipping)
 
