@@ -188,6 +188,12 @@ class FemBody:
         elastic_forces(self.arrays, np.array(q, np.float64).reshape(3 * self.num_nodes), self.make_work(), forces)
         return forces
 
+    def deformed_points(self, q: ArrayLike) -> Array:
+        """Strain and stress of the tetrahedra: records of point_dtype, shape [num_elements]."""
+        work, forces = self.make_work(), np.empty(3 * self.num_nodes)
+        elastic_forces(self.arrays, np.array(q, np.float64).reshape(3 * self.num_nodes), work, forces)
+        return work.points
+
     def _raise(self, status: int, time: float, time_step: float, work: StepWork) -> None:
         F = work.points["F"]
         with np.errstate(all="ignore"):
