@@ -29,8 +29,8 @@ from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from merganser.framework.native.hinted_types import Floats, Integers
-from merganser.framework.native.records_of_arrays import ArrayOf, RecordOf
+from merganser.framework.native.memory.hinted_types import Floats, Integers
+from merganser.framework.native.memory.records_of_arrays import ArrayOf, RecordOf
 
 __all__ = [
     "CONTACT",
@@ -151,7 +151,7 @@ result_dtype = np.dtype(
 )
 
 
-# What kernels take, by the hints of their parameters (framework/native/hinted_types.py).
+# What kernels take, by the hints of their parameters (framework/native/memory/hinted_types.py).
 Trees = Annotated[Array, ArrayOf(tree_dtype)]
 Constraints = Annotated[Array, ArrayOf(constraint_dtype)]
 Rows = Annotated[Array, ArrayOf(row_dtype)]

@@ -22,8 +22,8 @@ import math
 import numpy as np
 
 from merganser.framework.native import device, kernel
-from merganser.framework.native.hinted_types import Floats, FloatTable, Integers
-from merganser.framework.native.views import as_matrix
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
+from merganser.framework.native.memory.views import as_matrix
 from merganser.multibody.contact.joint_limits import limited_position
 from merganser.multibody.contact.layout import CONTACT, DRIVE, HOLONOMIC, Array
 from merganser.multibody.contact.plant_layout import ConstraintSources, Limits, PlantTrees, ProblemArrays

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from merganser.framework.core.enumeration import Enumeration
-from merganser.framework.core.scalars import cast, scalar_named
-from merganser.framework.core.templates import ValueTemplate
+from merganser.framework.common.enumeration import Enumeration
+from merganser.framework.core.scalars.scalars import cast, scalar_named
+from merganser.framework.core.scalars.templates import ValueTemplate
 
 __all__ = ["DeformableBodyConfig", "DeformableBodyConfig_", "MaterialModel", "lame_parameters"]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.store import CacheSlot, Store
+from merganser.framework.core.context.store import CacheSlot, Store
 from merganser.framework.native import Given, Result, bind
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.mobilizers import quaternion_starts
@@ -276,7 +276,9 @@ class Workspace:
 
     def _choose_code(self, kernel: Any, arguments: tuple[Any, ...]) -> Any:
         if self.is_float:
-            code = self.codes[kernel] = bind(kernel, *map(Given, arguments))
+            if kernel not in _float_codes:
+                _float_codes[kernel] = bind(kernel, *map(Given, arguments))
+            code = self.codes[kernel] = _float_codes[kernel]
             return code
         if self.dtype == np.complex128:
             from merganser.framework.interpreted_first import may_use_compiled
@@ -285,6 +287,9 @@ class Workspace:
                 self.codes[kernel] = kernel
                 return kernel
         return kernel.interpreted
+
+
+_float_codes: dict[Any, Any] = {}  # of kernels that are given all arguments, which is the same for all workspaces
 
 
 @functools.cache

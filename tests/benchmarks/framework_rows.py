@@ -126,6 +126,36 @@ def short_advances(library: Library) -> Callable[[], Any]:
     return advance
 
 
+def short_advances_with_contact(library: Library) -> Callable[[], Any]:
+    """Two boxes at rest on the ground, millisecond by millisecond, with a look at their heights after each."""
+    if library.plant.__name__.startswith("merganser"):
+        from merganser.framework.math import RigidTransform
+        from merganser.geometry import Box, HalfSpace
+    else:
+        from pydrake.geometry import Box, HalfSpace
+        from pydrake.math import RigidTransform
+    builder = library.framework.DiagramBuilder()
+    plant, _ = library.plant.AddMultibodyPlantSceneGraph(builder, time_step=0.001)
+    rough = library.plant.CoulombFriction(0.5, 0.5)
+    plant.RegisterCollisionGeometry(plant.world_body(), RigidTransform(), HalfSpace(), "ground", rough)
+    for i in range(2):
+        body = plant.AddRigidBody(f"box {i}", library.tree.SpatialInertia.SolidBoxWithMass(1.0, 0.1, 0.1, 0.1))
+        plant.RegisterCollisionGeometry(body, RigidTransform(), Box(0.1, 0.1, 0.1), f"shape {i}", rough)
+        plant.SetDefaultFloatingBaseBodyPose(body, RigidTransform([0.0, 0.0, 0.05 + 0.1 * i]))
+    plant.Finalize()
+    simulator = library.analysis.Simulator(builder.Build())
+    context = plant.GetMyContextFromRoot(simulator.get_context())
+
+    def advance() -> Any:
+        start = simulator.get_context().get_time()
+        for number in range(1, _ADVANCES + 1):
+            simulator.AdvanceTo(start + 1e-3 * number)
+            heights = plant.GetPositions(context)[[6, 13]]
+        return heights
+
+    return advance
+
+
 # ---------------------------------------------------------------------- callbacks
 
 
@@ -304,6 +334,14 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
         yield row(f"{num} blocks: Simulator(diagram, context)", simulator, calls, is_initialized=False)
         yield row(f"{num} blocks: the same and Initialize", simulator, calls, is_initialized=True)
     yield row(f"{_ADVANCES} x FixValue, AdvanceTo(+1 ms), read: linear system", short_advances)
+    boxes = Row(
+        f"{_ADVANCES} x AdvanceTo(+1 ms), read: two boxes on the ground",
+        functools.partial(short_advances_with_contact, ours),
+        None if theirs is None else functools.partial(short_advances_with_contact, theirs),
+        1,
+        1e-3,
+    )
+    yield boxes
     for kind in ("discrete update", "publish", "unrestricted update", "abstract port"):
         yield row(f"Python blocks, {_TICKS} events: {kind}", python_events, kind=kind)
     several = ("state", "generalized_acceleration", "net_actuation")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from rendered_scenes import need_renderer
 
-from merganser.framework.core.native_code import may_compile
+from merganser.framework.core.context.native_code import may_compile
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))

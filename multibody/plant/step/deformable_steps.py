@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.math import RigidTransform
-from merganser.framework.native.tape import call_asking_kernel, call_kernel, call_quiet_kernel
+from merganser.framework.native.memory.tape import call_asking_kernel, call_kernel, call_quiet_kernel
 from merganser.multibody.contact import integer_workspace_size, make_trees, workspace_size
 from merganser.multibody.contact.contact_pairs import contact_pair_dtype
 from merganser.multibody.contact.deformable_pairs import end_dtype

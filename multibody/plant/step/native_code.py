@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -9,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import AbstractValue, later_code
-from merganser.framework.core.inside import derivatives_entry
-from merganser.framework.core.native_code import (
+from merganser.framework.core.context.native_code import (
     CONTINUOUS_STATE,
     FAILURE,
     OUTPUT,
@@ -20,11 +20,13 @@ from merganser.framework.core.native_code import (
     NextDiscreteStateOf,
     ParameterOf,
 )
-from merganser.framework.core.plain_values import Loading
+from merganser.framework.core.context.store import CacheSlot
+from merganser.framework.core.inside import derivatives_entry
+from merganser.framework.core.values.plain_values import Loading
 from merganser.framework.later_code import LaterCode
-from merganser.framework.native.addresses import address_of_array
-from merganser.framework.native.operations import caller_of
-from merganser.framework.native.records_of_arrays import Placed, integers_of
+from merganser.framework.native.memory.addresses import address_of_array
+from merganser.framework.native.memory.records_of_arrays import Placed, integers_of, placed_beside
+from merganser.framework.native.operations.operations import caller_of
 from merganser.multibody.contact.step_operation import (
     COUNT,
     HAS_FORCES,
@@ -52,6 +54,7 @@ __all__ = ["NativeDynamics", "SampleBox", "SampleBuffers"]
 Array = NDArray[Any]
 
 _WEIGHT_OF_CONTACT = 2  # steps with contact take longer in Python
+_WORK_OF_MOTION = 150  # what an integrator that moves a plant by steps waits for each in Python, about [us]
 _DERIVATIVES = LaterCode("merganser.multibody.contact.step_operation", "DERIVATIVES", "plant_derivatives")
 _STEP = LaterCode("merganser.multibody.contact.step_operation", "STEP", "plant_step")
 _MOTION = LaterCode("merganser.multibody.contact.step_operation", "MOTION", "plant_motion")
@@ -111,32 +114,55 @@ class SampleBox(AbstractValue):
     operation leaves its samples in buffers, from where they are only taken when somebody looks. These get samples of
     other steps too, for the operations of output ports.
 
+    The parameters that a sample was taken with are not in the buffers, and may change before somebody looks: `settle`
+    keeps them, where Python takes over from the plan.
+
     Args:
         value: the sample.
         shapes: of its arrays, see `sample_of`.
     """
 
-    __slots__ = ("_buffers", "_count", "_shapes", "_take")
+    __slots__ = ("_buffers", "_count", "_parameters", "_settled", "_shapes", "_take")
 
     def __init__(self, value: Any, shapes: Shapes) -> None:
         super().__init__(value)
         self._shapes = shapes
         self._buffers: SampleBuffers | None = None
         self._count = 0
-        self._take: Callable[[SampleBuffers], Any] | None = None
+        self._take: Callable[[SampleBuffers, Any], Any] | None = None
+        self._parameters: Callable[[], Any] | None = None
+        self._settled: tuple[int, Any] = -1, None  # after how many steps, and the parameters then
 
-    def follow(self, buffers: SampleBuffers, take: Callable[[SampleBuffers], Any]) -> None:
-        """From now on holds the sample in buffers if a step was taken there later than the last change of this."""
+    def follow(
+        self, buffers: SampleBuffers, take: Callable[[SampleBuffers, Any], Any], parameters: Callable[[], Any]
+    ) -> None:
+        """From now on holds the sample in buffers if a step was taken there later than the last change of this.
+
+        Args:
+            buffers: where steps leave their samples.
+            take: makes a sample of what is there and of parameters.
+            parameters: those at the moment.
+        """
         sample = float_sample(self.get_value())
         self._value, self._buffers, self._take, self._count = sample, buffers, take, buffers.count()
+        self._parameters = parameters
         buffers.put(sample)
+
+    def settle(self) -> None:
+        """Keeps the parameters of the last step."""
+        buffers = self._buffers
+        if buffers is not None and buffers.count() != self._count:
+            assert self._parameters is not None
+            self._settled = buffers.count(), self._parameters()
 
     def get_value(self) -> Any:
         """Returns the sample."""
         buffers = self._buffers
         if buffers is not None and buffers.count() != self._count:
             assert self._take is not None
-            self._value, self._count = self._take(buffers), buffers.count()
+            if self._settled[0] != buffers.count():
+                self.settle()
+            self._value, self._count = self._take(buffers, self._settled[1]), buffers.count()
         return self._value
 
     def get_mutable_value(self) -> Any:
@@ -204,6 +230,8 @@ class NativeDynamics:
             if self.num_calls == 0:
                 later_code.want(self._code_for(w))
             later_code.note_call(_WEIGHT_OF_CONTACT if self._may_touch() else 1)
+            if w.motion is not None:
+                later_code.note_work(_WORK_OF_MOTION)
         self.num_calls += 1
 
     def resolve(self, context: Context) -> NativeCode | None:
@@ -212,9 +240,14 @@ class NativeDynamics:
         if code is None:
             return None
         box, buffers = self._box_in(context), self.buffers_of(context)
-        settle = None if box is None else box.get_value
-        record = self._record(context, buffers)
-        return NativeCode(code.load(), (FAILURE, *integers_of(record)), settle, self._check_of(context, buffers.step))
+        settle = None if box is None else box.settle
+        arguments = FAILURE, *integers_of(self._record(context, buffers))
+        native = NativeCode(code.load(), arguments, settle, self._check_of(context, buffers.step))
+        if self._is_discrete():
+            return native
+        # It needs the vectors that come through ports, and asks no SceneGraph.
+        vectors = [source for source in native.sources_in(context) if isinstance(source, CacheSlot)]
+        return dataclasses.replace(native, sources=tuple(vectors))
 
     def is_moved_by_steps(self, context: Context) -> bool:
         """Whether an integrator moves a continuous plant by steps."""
@@ -322,7 +355,12 @@ class NativeDynamics:
 
     def _follow(self, box: SampleBox, context: Context, buffers: SampleBuffers) -> None:
         """Lets box and buffers have the same sample from now on."""
-        box.follow(buffers, lambda buffers: self._sampling.sample_in(context, buffers).stored())
+        sampling = self._sampling
+        box.follow(
+            buffers,
+            lambda buffers, parameters: sampling.sample_in(context, buffers, parameters).stored(),
+            lambda: sampling.parameters_in(context),
+        )
 
     def sample_buffers_in(self, context: Context) -> SampleBuffers | None:
         """Where the numbers of the sample in a Context stand from now on; None if outputs show none, or no floats."""
@@ -393,11 +431,14 @@ class NativeDynamics:
 
     def _motion_record(self, context: Context, w: Workspace, derivatives: DerivativesRecord) -> MotionRecord:
         motion: Motion = w.motion
-        step = motion.native_buffers(self._controllers(context, w))
+        heard, step = motion.heard, motion.native_buffers(self._controllers(context, w))
         results = (step.results[0]._replace(x_next=derivatives.results.x_next),)
-        state, inputs = derivatives.state, derivatives.inputs
-        steps = StepRecord(self._model(step, True), state, 0.0, inputs, step.work, results, motion.numbers)
-        return MotionRecord(motion.lengths, motion.counts, derivatives, steps)
+        state, inputs, model = derivatives.state, derivatives.inputs, self._model(step, True)
+        responses = heard.native_responses(inputs, model.parameters)
+        if heard.follow():
+            inputs, model = heard.native_inputs(), model._replace(parameters=heard.native_parameters())
+        steps = StepRecord(model, state, 0.0, inputs, step.work, results, motion.numbers)
+        return MotionRecord(motion.lengths, motion.counts, derivatives, steps, responses)
 
     def _model(self, step: StepBuffers, is_complete: bool = False) -> Model:
         views, model = self._dynamics.views, self._compiled_model(step, is_complete)
@@ -450,7 +491,7 @@ class _CompiledDerivatives:
         flat = w.store.flat
 
         def placed(array: Array) -> Placed:
-            return Placed((address_of_array(array) - address_of_array(flat)) // flat.itemsize, array.shape)
+            return placed_beside(array, flat)
 
         def parts(given: tuple[Part, ...]) -> tuple[Part, ...]:
             return tuple(Part(part.actuators, placed(part.values)) for part in given)

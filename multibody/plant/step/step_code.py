@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from merganser.framework.native import is_at_hand
-from merganser.framework.native.hinted_types import hinted_address
+from merganser.framework.native.memory.hinted_types import hinted_address
 from merganser.geometry.hydroelastic.surfaces import contact_surfaces, split_candidates
 from merganser.geometry.proximity.broad_phase import find_candidates
 from merganser.geometry.proximity.manifolds import contact_manifolds

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from merganser import compiling
-from merganser.framework.native import shared_code
+from merganser.framework.native.memory import shared_code
 from merganser.geometry import Box, Capsule, Convex, Cylinder, Ellipsoid, HalfSpace, MeshcatCone, Sphere
 from merganser.geometry.proximity import ProximityArrays, ProximityEngine
 
