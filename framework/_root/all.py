@@ -137,7 +137,7 @@ _SETS = (
 )  # fmt: skip
 _DEFORMABLES = (
     "DeformableBodyConfig", "DeformableBodyConfig_", "ForceDensityFieldBase", "ForceDensityFieldBase_",
-    "ForceDensityType", "MaterialModel",
+    "ForceDensityType", "MaterialDerivatives", "MaterialModel", "differentiate_equilibrium", "differentiate_motion",
 )  # fmt: skip
 _LATER: dict[str, tuple[str, ...]] = {
     "merganser.analysis.trajectory_optimization": _TRAJECTORIES,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any
 
@@ -21,11 +22,13 @@ from merganser.multibody.fem.layout import (
     StepWork,
     element_dtype,
     material_dtype,
+    patch_work_dtype,
     point_dtype,
     report_dtype,
 )
 from merganser.multibody.fem.materials.table import MATERIALS, set_material_kind
 from merganser.multibody.fem.newton import free_motion
+from merganser.multibody.fem.patches import make_patches
 from merganser.multibody.fem.pattern import make_pattern
 from merganser.multibody.fem.schur import factor_end, follow, schur_complement
 
@@ -61,17 +64,31 @@ class FemBody:
         self.is_held: NDArray[np.bool_] = held
         _check_stability(config, name)
         elements = _make_elements(mesh, name)
-        unknown, trees, pattern = make_pattern(elements, held)
-        self.arrays = BodyArrays(elements, _make_material(config), unknown, trees, pattern)
+        patches = make_patches(elements, mesh.vertex_array(), config.averages_volume())
+        unknown, trees, pattern = make_pattern(elements, patches, held)
+        self.arrays = BodyArrays(elements, _make_material(config), unknown, trees, pattern, patches)
 
     def make_work(self) -> StepWork:
         """Room for steps, of which each thread needs its own."""
         pattern, n = self.arrays.pattern, 3 * self.num_nodes
         size = int(pattern.panel_start[len(self.arrays.trees)])
         return StepWork(
-            np.zeros(self.mesh.num_elements(), point_dtype(np.float64)), np.zeros((9, 9)), np.zeros(size), np.zeros(n),
+            np.zeros(self.mesh.num_elements(), point_dtype(np.float64)),
+            np.zeros(len(self.arrays.patches), patch_work_dtype), np.zeros((9, 9)), np.zeros(size), np.zeros(n),
             np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(1, report_dtype)[0],
         )  # fmt: skip
+
+    def with_material(self, config: DeformableBodyConfig) -> FemBody:
+        """Returns the same body of another material; both share arrays. Whether it averages volumes stays as it is.
+
+        Raises:
+            RuntimeError: the material is not stable at rest.
+        """
+        _check_stability(config, self.name)
+        body = copy.copy(self)
+        body.config, body.arrays = config, self.arrays._replace(material=_make_material(config))
+        body.arrays.material["is_averaged"] = self.arrays.material["is_averaged"]
+        return body
 
     def node_masses(self) -> Array:
         """What each node has of the mass [kg], shape [num_nodes]."""
@@ -233,6 +250,7 @@ def _make_material(config: DeformableBodyConfig) -> Any:
     material = np.zeros(1, material_dtype)[0]
     set_material_kind(material, MATERIALS[int(config.material_model())])
     material["mu"], material["lambda"] = lame_parameters(config)
+    material["is_averaged"] = config.averages_volume()
     material["density"] = config.mass_density()
     material["mass_damping"] = config.mass_damping_coefficient()
     material["stiffness_damping"] = config.stiffness_damping_coefficient()

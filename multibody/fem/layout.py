@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from merganser.multibody.contact.ordering import Pattern
 
 __all__ = [
-    "CONVERGED", "NOT_CONVERGED", "NOT_FINITE", "SINGULAR_MATRIX", "Array", "BodyArrays", "StepWork", "element_dtype",
-    "material_dtype", "point_dtype", "report_dtype", "tree_dtype",
+    "CONVERGED", "MOST_PATCH_NODES", "NOT_CONVERGED", "NOT_FINITE", "SINGULAR_MATRIX", "Array", "BodyArrays",
+    "StepWork", "element_dtype", "material_dtype", "patch_dtype", "patch_work_dtype", "point_dtype", "report_dtype",
+    "tree_dtype",
 ]  # fmt: skip
 
 Array = NDArray[Any]
@@ -26,6 +27,8 @@ CONVERGED = 0
 NOT_CONVERGED = -1
 SINGULAR_MATRIX = -2
 NOT_FINITE = -3
+
+MOST_PATCH_NODES = 10
 
 material_dtype = np.dtype(
     [
@@ -37,6 +40,7 @@ material_dtype = np.dtype(
         ("density", np.float64),  # at rest [kg/m^3]
         ("mass_damping", np.float64),  # alpha [1/s]
         ("stiffness_damping", np.float64),  # beta [s]
+        ("is_averaged", np.int64),  # whether elements have the growth of volume of their patch
     ]
 )
 
@@ -47,6 +51,27 @@ element_dtype = np.dtype(
         ("volume", np.float64),  # at rest [m^3]
         ("place", np.int64, (4, 4)),  # where the block of nodes a and b starts in the panels; -1 if it is not kept
         ("stride", np.int64, (4, 4)),  # from one of its rows to the next
+        ("patch", np.int64),  # which one it is in
+        ("seat", np.int64, (4,)),  # of its nodes among those of the patch
+    ]
+)
+
+# Elements that have one growth of volume, see patches.py.
+patch_dtype = np.dtype(
+    [
+        ("num_nodes", np.int64),
+        ("nodes", np.int64, (MOST_PATCH_NODES,)),
+        ("volume", np.float64),  # at rest [m^3]
+        ("place", np.int64, (MOST_PATCH_NODES, MOST_PATCH_NODES)),  # as those of elements
+        ("stride", np.int64, (MOST_PATCH_NODES, MOST_PATCH_NODES)),
+    ]
+)
+
+patch_work_dtype = np.dtype(
+    [
+        ("growth", np.float64),  # mean theta of its elements
+        ("rate", np.float64),  # of the growth [1/s]
+        ("slope", np.float64, (MOST_PATCH_NODES, 3)),  # derivative of volume times growth by positions [m^2]
     ]
 )
 
@@ -59,6 +84,7 @@ report_dtype = np.dtype(
         ("line_searches", np.int64),  # evaluations that line searches took
         ("residual", np.float64),  # norm of what is left of the forces [N]
         ("tolerance", np.float64),  # what it had to be [N]
+        ("is_damping_kept", np.int64),  # whether damping is that before the step, see newton.py
     ]
 )
 
@@ -73,6 +99,8 @@ def point_dtype(scalar: Any) -> np.dtype[Any]:
             ("sigma", scalar, (3,)),  # principal stretches; one is negative where an element is inside out
             ("V", scalar, (3, 3)),
             ("second", scalar, (3, 3)),  # room for derivatives of the energy by sigma [Pa]
+            ("growth", scalar),  # theta, of volume, see materials/kind.py
+            ("slope", scalar, (3, 3)),  # dtheta/dF
             ("P", scalar, (3, 3)),  # first Piola stress [Pa]
             ("is_convex", np.int64),  # whether stress derivatives are to be without their negative part
         ]
@@ -88,6 +116,7 @@ class BodyArrays(NamedTuple):
         unknown: where the velocity of each node starts among the unknowns; -1 if it is held; shape [num_nodes].
         trees: one or two nodes each, shape [num_trees].
         pattern: of the factor of the tangent matrix.
+        patches: elements with one growth of volume, shape [num_patches]; none of most materials.
     """
 
     elements: Array
@@ -95,6 +124,7 @@ class BodyArrays(NamedTuple):
     unknown: Array
     trees: Array
     pattern: Pattern
+    patches: Array
 
 
 class StepWork(NamedTuple):
@@ -102,6 +132,7 @@ class StepWork(NamedTuple):
 
     Attributes:
         points: records of quadrature points, shape [num_elements].
+        patches: records of patch_work_dtype, shape [num_patches].
         derivative: dP/dF of one element [Pa], shape [9, 9].
         panels: the tangent matrix, and its factor.
         residual: forces that are left [N], shape [3 num_nodes].
@@ -112,6 +143,7 @@ class StepWork(NamedTuple):
     """
 
     points: Array
+    patches: Array
     derivative: Array
     panels: Array
     residual: Array

@@ -78,7 +78,7 @@ def calc_free_motion(
         v_out[i] = v_in[i] if body.unknown[i // 3] >= 0 else 0.0
     start_step(body, q_start, work)
     _evaluate(body, time_step, q_in, v_in, force_in, is_kept, work, q_out, v_out)
-    report["iterations"] = report["line_searches"] = 0
+    report["iterations"] = report["line_searches"] = report["is_damping_kept"] = 0
     last = math.inf
     while True:
         report["residual"] = _norm(body, work.residual)
@@ -93,7 +93,7 @@ def calc_free_motion(
         last = norm
         report["iterations"] += 1
         if report["iterations"] == _KEPT_FROM and body.material["stiffness_damping"] > 0.0:
-            is_kept = 1
+            is_kept = report["is_damping_kept"] = 1
             for i in range(q_in.shape[0]):
                 work.damping_positions[i] = q_in[i]
                 v_out[i] = v_in[i] if body.unknown[i // 3] >= 0 else 0.0

@@ -24,14 +24,15 @@ _pair_dtype = np.dtype([("tree_0", np.int64), ("tree_1", np.int64)])
 _order_trees = kernel(order_trees)
 
 
-def make_pattern(elements: Array, is_held: NDArray[np.bool_]) -> tuple[Integers, Array, Pattern]:
+def make_pattern(elements: Array, patches: Array, is_held: NDArray[np.bool_]) -> tuple[Integers, Array, Pattern]:
     """Returns where the velocity of each node stands among the unknowns, the trees, and the pattern of the factor.
 
     Args:
         elements: records of element_dtype, whose places are written.
+        patches: records of patch_dtype, whose places are written.
         is_held: whether a node has no unknowns, shape [num_nodes].
     """
-    edges = _edges(elements["nodes"], is_held)
+    edges = _edges(elements["nodes"], patches, is_held)
     groups = _groups(edges, is_held)
     trees = np.zeros(len(groups), tree_dtype)
     trees["num_v"] = [3 * len(group) for group in groups]
@@ -41,16 +42,25 @@ def make_pattern(elements: Array, is_held: NDArray[np.bool_]) -> tuple[Integers,
         for k, node in enumerate(group):
             unknown[node], tree_of[node] = trees["v_start"][t] + 3 * k, t
     pattern = _ordered(trees, _pairs(tree_of[edges]))
-    _place_blocks(elements, unknown, tree_of, trees, pattern)
+    _place_blocks(elements, patches, unknown, tree_of, trees, pattern)
     return unknown, trees, pattern
 
 
-def _edges(nodes: Integers, is_held: NDArray[np.bool_]) -> Integers:
-    """Pairs of nodes that share an element, the smaller one first, neither of them held; shape [n, 2]."""
-    ends = np.array([(a, b) for a in range(4) for b in range(a + 1, 4)])
-    edges = np.unique(np.sort(nodes[:, ends].reshape(-1, 2), axis=1), axis=0)
+def _edges(nodes: Integers, patches: Array, is_held: NDArray[np.bool_]) -> Integers:
+    """Pairs of nodes that share an element or a patch, the smaller one first, neither of them held; shape [n, 2]."""
+    pairs = [_pairs_of_columns(nodes), _pairs_of_columns(patches["nodes"])]
+    edges = np.unique(np.sort(np.concatenate(pairs), axis=1), axis=0)
+    edges = edges[edges[:, 0] >= 0]  # patches of fewer nodes have -1
     found: Integers = edges[~is_held[edges].any(axis=1)]
     return found
+
+
+def _pairs_of_columns(nodes: Integers) -> Integers:
+    """All pairs of nodes of each row."""
+    n = nodes.shape[1]
+    ends = np.array([(a, b) for a in range(n) for b in range(a + 1, n)])
+    pairs: Integers = nodes[:, ends].reshape(-1, 2)
+    return pairs
 
 
 def _pairs(edges: Integers) -> Array:
@@ -115,11 +125,21 @@ def _set_place(tree_of: Array, unknown: Array, trees: Array, pattern: Any, a: in
 
 
 @kernel
-def _place_blocks(elements: Array, unknown: Array, tree_of: Array, trees: Array, pattern: Pattern) -> None:
-    """Sets `place` and `stride` of all elements."""
+def _place_blocks(
+    elements: Array, patches: Array, unknown: Array, tree_of: Array, trees: Array, pattern: Pattern
+) -> None:
+    """Sets `place` and `stride` of all elements and patches."""
     for e in range(elements.shape[0]):
-        element = elements[e]
-        for a in range(4):
-            for b in range(4):
-                place = _set_place(tree_of, unknown, trees, pattern, element["nodes"][a], element["nodes"][b])
-                element["place"][a, b], element["stride"][a, b] = place
+        _place_blocks_of(elements[e], 4, unknown, tree_of, trees, pattern)
+    for p in range(patches.shape[0]):
+        _place_blocks_of(patches[p], patches[p]["num_nodes"], unknown, tree_of, trees, pattern)
+
+
+@device
+def _place_blocks_of(
+    record: Any, num_nodes: int, unknown: Array, tree_of: Array, trees: Array, pattern: Pattern
+) -> None:
+    for a in range(num_nodes):
+        for b in range(num_nodes):
+            place = _set_place(tree_of, unknown, trees, pattern, record["nodes"][a], record["nodes"][b])
+            record["place"][a, b], record["stride"][a, b] = place

@@ -356,6 +356,37 @@ class DeformableBody(NamedElement):
         """Returns its mesh at rest, as it was registered, in W."""
         return self._mesh_W
 
+    def place_held(self, context: Context) -> Array:
+        """Returns where the vertices are, those that are held where they are held [m], shape [num_vertices, 3]."""
+        plant, q = self._get_tree("a computation").plant, self._state(context)[0].copy()
+        q[self._is_held] = self._mesh_W.vertex_array()[self._is_held]
+        for fixed in self._held_by_anchored():
+            q[fixed.vertices] = _moved(plant.EvalBodyPoseInWorld(context, fixed.body), fixed.p_BP)
+        return q
+
+    def check_alone(self, context: Context, what: str) -> None:
+        """Refuses what is for bodies that touch nothing and do not move rigid bodies.
+
+        Args:
+            context: of the plant.
+            what: it is, in the plural.
+
+        Raises:
+            RuntimeError: it has contacts, or is fixed to a rigid body that moves.
+        """
+        self._state(context)
+        port = self._get_tree(what).plant.get_geometry_query_input_port()
+        if port.HasValue(context) and port.Eval(context).inspector().GetProximityProperties(self._geometry_id):
+            raise RuntimeError(
+                f"{what} are for bodies without contact, and deformable body '{self._name}' has proximity properties. "
+                "Register it without."
+            )
+        for fixed in self.vertices_fixed_to_moving():
+            raise RuntimeError(
+                f"{what} are for bodies that hang on nothing that moves, and deformable body '{self._name}' is fixed "
+                f"to rigid body '{fixed.body.name()}'. Weld that to the world."
+            )
+
     def vertices_fixed_to_moving(self) -> list[FixedVertices]:
         """Returns the vertices that are fixed to rigid bodies which can move, after Finalize()."""
         return [fixed for fixed in self._fixed if not self._get_tree("a constraint").IsAnchored(fixed.body)]
@@ -389,7 +420,7 @@ class DeformableBody(NamedElement):
         for fixed in self._held_by_anchored():
             q[fixed.vertices] = _moved(X_WB(fixed.body), fixed.p_BP)
         v[fem.is_held] = 0.0
-        force = self._force(context, fem, q + time_step * v)
+        force = self.calc_force(context, q + time_step * v)
         after = fem.step(time_step, start, v, force, work, context.get_time(), held=q)
         return start.copy(), v.ravel(), *after
 
@@ -413,19 +444,26 @@ class DeformableBody(NamedElement):
         v[self.fem_body().is_held] = 0.0
         next_state[:] = np.concatenate([q_next, v_next, (v_next - v.ravel()) / time_step])
 
-    def _force(self, context: Context, fem: FemBody, q: Array) -> Array:
-        """External forces on the vertices at positions [N], shape [num_vertices, 3]."""
-        force = np.zeros_like(q)
+    def calc_force(self, context: Context | None, q: Array, density: float | None = None) -> Array:
+        """Returns external forces on the vertices [N], shape [num_vertices, 3].
+
+        Args:
+            context: of the plant; gravity needs none.
+            q: where the vertices are [m], shape [num_vertices, 3].
+            density: of the material, if it is to be another [kg/m³].
+        """
+        fem, force = self.fem_body(), np.zeros_like(q)
+        scale = 1.0 if density is None else density / self._config.mass_density()
         nodes, volumes = fem.arrays.elements["nodes"], fem.arrays.elements["volume"]
         for field in self._forces:
             if type(field) is GravityForceField:
-                density = np.broadcast_to(field.EvaluateAt(context, np.zeros(3)), (len(nodes), 3))
+                pull = np.broadcast_to(scale * field.EvaluateAt(context, np.zeros(3)), (len(nodes), 3))
             else:
-                density = np.array([field.EvaluateAt(context, p_WQ) for p_WQ in q[nodes].mean(axis=1)])
+                pull = np.array([field.EvaluateAt(context, p_WQ) for p_WQ in q[nodes].mean(axis=1)])
             share = 0.25 * volumes
             if field.density_type() == ForceDensityType.kPerCurrentVolume:
                 share = 0.25 * tetrahedron_volumes(q, nodes)
-            np.add.at(force, nodes, (share[:, np.newaxis] * density)[:, np.newaxis, :])
+            np.add.at(force, nodes, (share[:, np.newaxis] * pull)[:, np.newaxis, :])
         return force
 
 

@@ -126,7 +126,7 @@ class Diagram(System):
         """Returns the part of this Diagram's context that belongs to a system inside, for changing it."""
         return self.GetSubsystemContext(subsystem, context)
 
-    def GetMutableSubsystemState(self, subsystem: System, context: Any) -> Any:
+    def GetMutableSubsystemState(self, subsystem: System, context: Context) -> Any:
         """Returns the state of a system inside, for changing it."""
         return self.GetSubsystemContext(subsystem, context).get_mutable_state()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.framework.common.indices import SystemConstraintIndex
 from merganser.framework.core.system.system_base import SystemBase
 from merganser.framework.core.values.arguments import checked_size
+
+if TYPE_CHECKING:
+    from merganser.framework.core.context.context import Context
 
 __all__ = ["ConstraintMethods", "LeafConstraintMethods", "SystemConstraint", "SystemConstraintBounds"]
 
@@ -95,7 +98,7 @@ class SystemConstraint:
         """Whether lower and upper bounds are equal."""
         return self._bounds.is_equality()
 
-    def Calc(self, context: Any) -> Array:
+    def Calc(self, context: Context) -> Array:
         """Computes g, shape [size].
 
         Args:
@@ -109,7 +112,7 @@ class SystemConstraint:
         self._calc(part, value)
         return value
 
-    def CheckSatisfied(self, context: Any, tol: float) -> bool:
+    def CheckSatisfied(self, context: Context, tol: float) -> bool:
         """Whether g is within its bounds, or outside by `tol` at most; never where g is not a number."""
         if not tol >= 0.0:
             raise ValueError(f"CheckSatisfied: the tolerance must not be negative, got {tol}.")
@@ -133,7 +136,7 @@ class ConstraintMethods(SystemBase):
             )
         return constraints[constraint_index]
 
-    def CheckSystemConstraintsSatisfied(self, context: Any, tol: float) -> bool:
+    def CheckSystemConstraintsSatisfied(self, context: Context, tol: float) -> bool:
         """Whether all constraints are satisfied within the tolerance."""
         self.ValidateContext(context)
         if not tol >= 0.0:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from merganser.framework.core.declarations.events import EventKind, PeriodicEventData, TriggerType
 from merganser.framework.core.declarations.execution import compute_updates, of_kind, raise_if_failed
 from merganser.framework.core.system.system_base import SystemBase
 from merganser.framework.core.values.state import DiscreteValues, State
+
+if TYPE_CHECKING:
+    from merganser.framework.core.context.context import Context
 
 __all__ = ["DifferenceEquationMethods", "merge_updates"]
 
@@ -20,7 +23,7 @@ class DifferenceEquationMethods(SystemBase):
         timings = self._periodic_discrete_timings()
         return PeriodicEventData(*timings.pop()) if len(timings) == 1 else None
 
-    def EvalUniquePeriodicDiscreteUpdate(self, context: Any) -> DiscreteValues:
+    def EvalUniquePeriodicDiscreteUpdate(self, context: Context) -> DiscreteValues:
         """Returns what the periodic discrete updates would make of the discrete state, and changes nothing.
 
         The handlers are called again each time; what is returned belongs to the caller.
@@ -74,7 +77,7 @@ class DifferenceEquationMethods(SystemBase):
         }
 
 
-def merge_updates(updates: list[tuple[Any, Any]], context: Any, target: DiscreteValues | State) -> None:
+def merge_updates(updates: list[tuple[Any, Any]], context: Context, target: DiscreteValues | State) -> None:
     """Makes `target` the state, or the discrete state, of `context` with the updates of some of its leaf contexts.
 
     Args:
@@ -98,7 +101,7 @@ def merge_updates(updates: list[tuple[Any, Any]], context: Any, target: Discrete
             x.SetAtIndex(first + k, number)
 
 
-def _put_groups(updates: list[tuple[Any, DiscreteValues]], context: Any, target: DiscreteValues) -> None:
+def _put_groups(updates: list[tuple[Any, DiscreteValues]], context: Context, target: DiscreteValues) -> None:
     place = {id(group): index for index, group in enumerate(context._discrete._items)}
     for leaf, values in updates:
         for group, new in zip(leaf._discrete._items, values._items):

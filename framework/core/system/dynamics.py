@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,9 @@ from merganser.framework.core.system.system_base import SystemBase
 from merganser.framework.core.values.arguments import checked_size
 from merganser.framework.core.values.state import ContinuousState, _window
 from merganser.framework.core.values.values import BasicVector
+
+if TYPE_CHECKING:
+    from merganser.framework.core.context.context import Context
 
 __all__ = ["DynamicsMethods", "LeafDynamics", "declare_energy_entries"]
 
@@ -40,7 +43,7 @@ class DynamicsMethods(SystemBase):
         return np.full(self.implicit_time_derivatives_residual_size(), np.nan)
 
     def CalcImplicitTimeDerivativesResidual(
-        self, context: Any, proposed_derivatives: ContinuousState, residual: Array | None = None
+        self, context: Context, proposed_derivatives: ContinuousState, residual: Array | None = None
     ) -> Array:
         """Computes how far proposed derivatives ẋc are from satisfying the dynamics 0 = f(context; ẋc).
 
@@ -89,13 +92,13 @@ class DynamicsMethods(SystemBase):
 
     # ------------------------------------------------------------------ velocities and q̇
 
-    def MapVelocityToQDot(self, context: Any, v: ArrayLike) -> Array:
+    def MapVelocityToQDot(self, context: Context, v: ArrayLike) -> Array:
         """Returns q̇ = N(q) v, shape [num_q], of generalized velocities v, shape [num_v]."""
         self.ValidateContext(context)
         values = context._checked(v, context._xc.num_v(), "generalized velocity")
         return self._map_kinematics(context, values, "MapVelocityToQDot", ContinuousState.num_v)
 
-    def MapQDotToVelocity(self, context: Any, qdot: ArrayLike) -> Array:
+    def MapQDotToVelocity(self, context: Context, qdot: ArrayLike) -> Array:
         """Returns v = N⁺(q) q̇, shape [num_v], of derivatives q̇ of the generalized positions, shape [num_q]."""
         self.ValidateContext(context)
         values = context._checked(qdot, context._xc.num_q(), "derivative of the generalized positions")
@@ -114,35 +117,35 @@ class DynamicsMethods(SystemBase):
 
     # ------------------------------------------------------------------ energies and powers
 
-    def CalcPotentialEnergy(self, context: Any) -> Any:
+    def CalcPotentialEnergy(self, context: Context) -> Any:
         """Computes the potential energy [J]."""
         return self._calc_energy("PotentialEnergy", context)
 
-    def CalcKineticEnergy(self, context: Any) -> Any:
+    def CalcKineticEnergy(self, context: Context) -> Any:
         """Computes the kinetic energy [J]."""
         return self._calc_energy("KineticEnergy", context)
 
-    def CalcConservativePower(self, context: Any) -> Any:
+    def CalcConservativePower(self, context: Context) -> Any:
         """Computes the rate at which potential energy turns into kinetic energy [W]."""
         return self._calc_energy("ConservativePower", context)
 
-    def CalcNonConservativePower(self, context: Any) -> Any:
+    def CalcNonConservativePower(self, context: Context) -> Any:
         """Computes the power of everything that is not conservative [W]; negative where energy is lost."""
         return self._calc_energy("NonConservativePower", context)
 
-    def EvalPotentialEnergy(self, context: Any) -> Any:
+    def EvalPotentialEnergy(self, context: Context) -> Any:
         """Returns the potential energy [J], computed if it is out of date."""
         return self._eval_energy("PotentialEnergy", context)
 
-    def EvalKineticEnergy(self, context: Any) -> Any:
+    def EvalKineticEnergy(self, context: Context) -> Any:
         """Returns the kinetic energy [J], computed if it is out of date."""
         return self._eval_energy("KineticEnergy", context)
 
-    def EvalConservativePower(self, context: Any) -> Any:
+    def EvalConservativePower(self, context: Context) -> Any:
         """Returns the conservative power [W], computed if it is out of date."""
         return self._eval_energy("ConservativePower", context)
 
-    def EvalNonConservativePower(self, context: Any) -> Any:
+    def EvalNonConservativePower(self, context: Context) -> Any:
         """Returns the non-conservative power [W], computed if it is out of date."""
         return self._eval_energy("NonConservativePower", context)
 
@@ -170,7 +173,7 @@ class LeafDynamics(DynamicsMethods):
         return sum(self._sys_continuous_sizes) if self._residual_size is None else self._residual_size
 
     def DoCalcImplicitTimeDerivativesResidual(
-        self, context: Any, proposed_derivatives: ContinuousState, residual: Array
+        self, context: Context, proposed_derivatives: ContinuousState, residual: Array
     ) -> None:
         """Override: computes the residual of the implicit dynamics; by default proposed minus true derivatives."""
         if residual.size != proposed_derivatives.size():
@@ -181,27 +184,27 @@ class LeafDynamics(DynamicsMethods):
             )
         residual[:] = proposed_derivatives.CopyToVector() - context._read_derivatives().CopyToVector()
 
-    def DoMapVelocityToQDot(self, context: Any, v: Array) -> Array:
+    def DoMapVelocityToQDot(self, context: Context, v: Array) -> Array:
         """Override where q̇ is not v: returns q̇, shape [num_q]."""
         return self._identity_map(context, v, "DoMapVelocityToQDot")
 
-    def DoMapQDotToVelocity(self, context: Any, qdot: Array) -> Array:
+    def DoMapQDotToVelocity(self, context: Context, qdot: Array) -> Array:
         """Override where q̇ is not v: returns v, shape [num_v]."""
         return self._identity_map(context, qdot, "DoMapQDotToVelocity")
 
-    def DoCalcPotentialEnergy(self, context: Any) -> Any:
+    def DoCalcPotentialEnergy(self, context: Context) -> Any:
         """Override: returns the potential energy [J]; 0 by default."""
         return 0.0
 
-    def DoCalcKineticEnergy(self, context: Any) -> Any:
+    def DoCalcKineticEnergy(self, context: Context) -> Any:
         """Override: returns the kinetic energy [J]; 0 by default."""
         return 0.0
 
-    def DoCalcConservativePower(self, context: Any) -> Any:
+    def DoCalcConservativePower(self, context: Context) -> Any:
         """Override: returns the conservative power [W]; 0 by default."""
         return 0.0
 
-    def DoCalcNonConservativePower(self, context: Any) -> Any:
+    def DoCalcNonConservativePower(self, context: Context) -> Any:
         """Override: returns the non-conservative power [W]; 0 by default."""
         return 0.0
 
@@ -218,7 +221,7 @@ class LeafDynamics(DynamicsMethods):
             )
         return result
 
-    def _identity_map(self, context: Any, values: Array, name: str) -> Array:
+    def _identity_map(self, context: Context, values: Array, name: str) -> Array:
         num_q, num_v = context._xc.num_q(), context._xc.num_v()
         if num_q != num_v:
             raise RuntimeError(
@@ -251,5 +254,5 @@ def declare_energy_entries(system: Any) -> dict[str, int]:
     return entries
 
 
-def _calc_scalar(compute: Callable[[Any], Any], context: Any, output: BasicVector) -> None:
+def _calc_scalar(compute: Callable[[Any], Any], context: Context, output: BasicVector) -> None:
     output._values[0] = compute(context)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,6 +46,9 @@ from merganser.framework.core.values.arguments import (
 )
 from merganser.framework.core.values.state import ContinuousState
 from merganser.framework.core.values.values import AbstractValue, BasicVector, Value
+
+if TYPE_CHECKING:
+    from merganser.framework.core.context.context import Context
 
 __all__ = ["LeafSystem"]
 
@@ -458,7 +461,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
             )
         return WitnessFunction(self, description, direction_type, calc, e)
 
-    def DoGetWitnessFunctions(self, context: Any) -> list[WitnessFunction]:
+    def DoGetWitnessFunctions(self, context: Context) -> list[WitnessFunction]:
         """Override: returns those witness functions, made once in `__init__`, that count in the present state.
 
         A simulator asks at initialization, when an advance begins, and after discrete and unrestricted updates.
@@ -480,7 +483,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
 
     # ------------------------------------------------------------------ dynamics and defaults
 
-    def DoCalcTimeDerivatives(self, context: Any, derivatives: ContinuousState) -> None:
+    def DoCalcTimeDerivatives(self, context: Context, derivatives: ContinuousState) -> None:
         """Override: computes the time derivatives of the continuous state into `derivatives`."""
         if self._sys_derivatives is not None:
             self._sys_derivatives(context, derivatives.get_mutable_vector())
@@ -490,10 +493,10 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
             "it changes: override DoCalcTimeDerivatives(context, derivatives)."
         )
 
-    def SetDefaultState(self, context: Any, state: Any) -> None:
+    def SetDefaultState(self, context: Context, state: Any) -> None:
         """Override: sets default values of the state beyond those that were declared."""
 
-    def SetDefaultParameters(self, context: Any, parameters: Any) -> None:
+    def SetDefaultParameters(self, context: Context, parameters: Any) -> None:
         """Override: sets default values of the parameters beyond those that were declared."""
 
     def _overrides_derivatives(self, of: type[LeafSystem]) -> bool:
@@ -577,5 +580,5 @@ def _copy_abstract_state(index: int, context: LeafContext, output: AbstractValue
     output.SetFrom(context.get_abstract_state(index))
 
 
-def _keep(context: Any, value: Any) -> None:
+def _keep(context: Context, value: Any) -> None:
     """The "computation" of a stored value, which leaves it as it is."""

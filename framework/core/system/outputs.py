@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from merganser.framework.core.system.system_base import SystemBase
 from merganser.framework.core.values.values import AbstractValue, BasicVector
+
+if TYPE_CHECKING:
+    from merganser.framework.core.context.context import Context
 
 __all__ = ["OutputMethods", "SystemOutput"]
 
@@ -63,7 +66,7 @@ class OutputMethods(SystemBase):
         """Returns room for the values of all output ports."""
         return SystemOutput([port.Allocate() for port in self._sys_output_ports])
 
-    def CalcOutput(self, context: Any, outputs: SystemOutput) -> None:
+    def CalcOutput(self, context: Context, outputs: SystemOutput) -> None:
         """Copies the current values of all output ports into `outputs`, computing those that are out of date.
 
         Raises:

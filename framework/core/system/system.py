@@ -216,7 +216,7 @@ class System(
         return [witness for _, witness in self._active_witnesses(context)]
 
     @abc.abstractmethod
-    def _active_witnesses(self, context: Any) -> list[ActiveWitness]:
+    def _active_witnesses(self, context: Context) -> list[ActiveWitness]:
         """The witness functions that count in the present state, each with the context of its leaf system."""
 
     @abc.abstractmethod

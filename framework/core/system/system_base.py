@@ -265,7 +265,7 @@ class SystemBase(GraphvizMethods, LeafOnlyDeclarations, TicketMethods, abc.ABC):
         """Returns the part of this system's context that belongs to a system inside, for changing it."""
         return self.GetSubsystemContext(subsystem, context)
 
-    def ValidateContext(self, context: Any) -> None:
+    def ValidateContext(self, context: Context) -> None:
         """Does nothing if the context is this system's own.
 
         Raises:
@@ -317,7 +317,7 @@ class SystemBase(GraphvizMethods, LeafOnlyDeclarations, TicketMethods, abc.ABC):
         """Number of abstract parameters."""
         return sum(len(leaf.system._sys_abstract_parameter_models) for leaf in self._get_layout().leaf_list)
 
-    def _sys_printed_parameters(self, context: Any) -> tuple[list[NDArray[Any]], int]:
+    def _sys_printed_parameters(self, context: Context) -> tuple[list[NDArray[Any]], int]:
         """The numeric parameter groups and the number of abstract parameters that print(context) shows.
 
         Overridden where parameters stand in the Context in another order than a reader expects.

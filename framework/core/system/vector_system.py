@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,9 @@ from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.core.system.scalar_conversion import SystemScalarConverter
 from merganser.framework.core.values.state import ContinuousState, DiscreteValues
 from merganser.framework.core.values.values import BasicVector
+
+if TYPE_CHECKING:
+    from merganser.framework.core.context.context import Context
 
 __all__ = ["VectorSystem"]
 
@@ -67,15 +70,17 @@ class VectorSystem(LeafSystem):
 
     # ------------------------------------------------------------------ overrides
 
-    def DoCalcVectorOutput(self, context: Any, input: Array, state: Array, output: Array) -> None:
+    def DoCalcVectorOutput(self, context: Context, input: Array, state: Array, output: Array) -> None:
         """Override: fills in the output, shape [output_size]."""
         raise self._missing("DoCalcVectorOutput(context, input, state, output)")
 
-    def DoCalcVectorTimeDerivatives(self, context: Any, input: Array, state: Array, derivatives: Array) -> None:
+    def DoCalcVectorTimeDerivatives(self, context: Context, input: Array, state: Array, derivatives: Array) -> None:
         """Override: fills in the time derivatives of the continuous state."""
         raise self._missing("DoCalcVectorTimeDerivatives(context, input, state, derivatives)")
 
-    def DoCalcVectorDiscreteVariableUpdates(self, context: Any, input: Array, state: Array, next_state: Array) -> None:
+    def DoCalcVectorDiscreteVariableUpdates(
+        self, context: Context, input: Array, state: Array, next_state: Array
+    ) -> None:
         """Override: fills in the next value of the discrete state."""
         raise self._missing("DoCalcVectorDiscreteVariableUpdates(context, input, state, next_state)")
 
@@ -84,29 +89,29 @@ class VectorSystem(LeafSystem):
 
     # ------------------------------------------------------------------ from contexts to arrays
 
-    def EvalVectorInput(self, context: Any, port_index: int | None = None) -> Any:
+    def EvalVectorInput(self, context: Context, port_index: int | None = None) -> Any:
         """Returns the input as an array, empty if there is no port; with an index, as `System.EvalVectorInput`."""
         if port_index is not None:
             return super().EvalVectorInput(context, port_index)
         return self.get_input_port().Eval(context) if self._sys_input_ports else np.empty(0)
 
-    def GetVectorState(self, context: Any) -> Array:
+    def GetVectorState(self, context: Context) -> Array:
         """Returns a copy of the continuous or discrete state, empty if there is none."""
         if self._sys_discrete_models:
             return context.get_discrete_state_vector().CopyToVector()
         return context.get_continuous_state_vector().CopyToVector()
 
-    def CalcDiscreteUpdate(self, context: Any, discrete_values: DiscreteValues) -> None:
+    def CalcDiscreteUpdate(self, context: Context, discrete_values: DiscreteValues) -> None:
         """The handler of discrete updates."""
         if self._sys_discrete_models:
             given, state = self.EvalVectorInput(context), self.GetVectorState(context)
             self.DoCalcVectorDiscreteVariableUpdates(context, given, state, discrete_values.get_mutable_value())
 
-    def _calc_output(self, context: Any, output: BasicVector) -> None:
+    def _calc_output(self, context: Context, output: BasicVector) -> None:
         given = self.EvalVectorInput(context) if self._sys_feeds_through else np.empty(0)
         self.DoCalcVectorOutput(context, given, self.GetVectorState(context), output.get_mutable_value())
 
-    def DoCalcTimeDerivatives(self, context: Any, derivatives: ContinuousState) -> None:
+    def DoCalcTimeDerivatives(self, context: Context, derivatives: ContinuousState) -> None:
         self.DoCalcVectorTimeDerivatives(
             context,
             self.EvalVectorInput(context),
