@@ -44,6 +44,7 @@ __all__ = [
     "Sample",
     "StepRecord",
     "count_iterations",
+    "end_operation",
 ]
 
 LISTENING = -1.0  # in place of a length: a plant notes what comes through its inputs, see responses.py
@@ -145,9 +146,15 @@ _motion_at, _contact_forces_at = record_at(MotionRecord), record_at(ContactForce
 def plant_step(values: Any, numbers: Any, integers: Any) -> None:
     """The next state of a discrete plant, and a sample; integers: address of what it comes to, and a StepRecord."""
     step = _step_at(values, integers_at(place_at(integers, 1)))
-    counts = step.sample.counts
-    out = step.results[1 - counts[WHICH]]
+    out = step.results[1 - step.sample.counts[WHICH]]
     status = take_step(step.model, step.state, step.time_step, step.inputs, step.work, out)
+    end_operation(step, out, status, integers)
+
+
+@device
+def end_operation(step: Any, out: Any, status: int, integers: Any) -> None:
+    """Keeps a step that has succeeded, with its sample; or says that it has failed."""
+    counts = step.sample.counts
     if status == 0 and out.found[SOLVED] and out.found[OUTCOME] != CONVERGED:
         status = -1  # of that Python warns
     if status != 0:

@@ -192,6 +192,8 @@ def assemble_tangent(
     material, half, beta = body.material, 0.5 * time_step, body.material["stiffness_damping"]
     for i in range(body.pattern.panel_start[body.trees.shape[0]]):
         work.panels[i] = 0.0
+    for k in range(body.padding.shape[0]):
+        work.panels[body.padding[k]] = 1.0
     share = 1.0 / time_step + material["mass_damping"]
     if is_damping_kept != 0 and beta > 0.0:
         _set_state(body, work.damping_positions, work)

@@ -7,17 +7,19 @@ vertices of its mesh; q, v and forces have three numbers a node, in W: shape [3 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
+from merganser.framework.native.memory.records_of_arrays import ONE_VALUE, ArrayOf, RecordOf
 from merganser.multibody.contact.ordering import Pattern
 
 __all__ = [
     "CONVERGED", "MOST_PATCH_NODES", "NOT_CONVERGED", "NOT_FINITE", "SINGULAR_MATRIX", "Array", "BodyArrays",
-    "StepWork", "element_dtype", "material_dtype", "patch_dtype", "patch_work_dtype", "point_dtype", "report_dtype",
-    "tree_dtype",
+    "Report", "StepWork", "element_dtype", "material_dtype", "patch_dtype", "patch_work_dtype", "point_dtype",
+    "report_dtype", "tree_dtype",
 ]  # fmt: skip
 
 Array = NDArray[Any]
@@ -75,7 +77,7 @@ patch_work_dtype = np.dtype(
     ]
 )
 
-# What order_trees() and factor() of contact read: here a tree is one node or two, of 3 or 6 velocities.
+# What factor() of contact reads: here a tree is two nodes, of 6 velocities.
 tree_dtype = np.dtype([("v_start", np.int64), ("num_v", np.int64)])
 
 report_dtype = np.dtype(
@@ -107,6 +109,9 @@ def point_dtype(scalar: Any) -> np.dtype[Any]:
     )
 
 
+Report = Annotated[Any, RecordOf(report_dtype)]  # as kernels take it
+
+
 class BodyArrays(NamedTuple):
     """A deformable body at rest, and the pattern of its matrices.
 
@@ -114,17 +119,19 @@ class BodyArrays(NamedTuple):
         elements: shape [num_elements].
         material: one record.
         unknown: where the velocity of each node starts among the unknowns; -1 if it is held; shape [num_nodes].
-        trees: one or two nodes each, shape [num_trees].
+        trees: two nodes each, shape [num_trees].
+        padding: where in the panels the diagonals of nodes are that are missing in pairs.
         pattern: of the factor of the tangent matrix.
         patches: elements with one growth of volume, shape [num_patches]; none of most materials.
     """
 
-    elements: Array
-    material: Array
-    unknown: Array
-    trees: Array
-    pattern: Pattern
-    patches: Array
+    elements: Annotated[Array, ArrayOf(element_dtype)]
+    material: Annotated[Any, RecordOf(material_dtype)]
+    unknown: Integers
+    trees: Annotated[Array, ArrayOf(tree_dtype)]
+    padding: Integers
+    pattern: Annotated[Pattern, ONE_VALUE]
+    patches: Annotated[Array, ArrayOf(patch_dtype)]
 
 
 class StepWork(NamedTuple):
@@ -142,12 +149,12 @@ class StepWork(NamedTuple):
         report: of the last step, record of report_dtype.
     """
 
-    points: Array
-    patches: Array
-    derivative: Array
-    panels: Array
-    residual: Array
-    direction: Array
-    trial: Array
-    damping_positions: Array
-    report: Any
+    points: Annotated[Array, ArrayOf(point_dtype(np.float64))]
+    patches: Annotated[Array, ArrayOf(patch_work_dtype)]
+    derivative: FloatTable
+    panels: Floats
+    residual: Floats
+    direction: Floats
+    trial: Floats
+    damping_positions: Floats
+    report: Report

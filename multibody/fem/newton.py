@@ -22,6 +22,7 @@ import math
 from typing import Any
 
 from merganser.framework.native import device, kernel
+from merganser.framework.native.memory.hinted_types import Floats
 from merganser.multibody.contact.factorization import factor, solve
 from merganser.multibody.fem.assembly import assemble_tangent, calc_residual, set_positions, start_step
 from merganser.multibody.fem.layout import (
@@ -31,6 +32,7 @@ from merganser.multibody.fem.layout import (
     SINGULAR_MATRIX,
     Array,
     BodyArrays,
+    Report,
     StepWork,
 )
 
@@ -48,14 +50,14 @@ _KEPT_FROM = 20  # iterations
 def calc_free_motion(
     time_step: float,
     body: BodyArrays,
-    q_start: Array,
-    q_in: Array,
-    v_in: Array,
-    force_in: Array,
+    q_start: Floats,
+    q_in: Floats,
+    v_in: Floats,
+    force_in: Floats,
     work: StepWork,
-    q_out: Array,
-    v_out: Array,
-    report: Any,
+    q_out: Floats,
+    v_out: Floats,
+    report: Report,
 ) -> int:
     """One step from q, v under external forces.
 

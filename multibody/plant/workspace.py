@@ -96,7 +96,6 @@ class Workspace:
         "calls",
         "codes",
         "constants",
-        "deformables",
         "down",
         "dtype",
         "frame_poses",
@@ -185,7 +184,6 @@ class Workspace:
         self.sample_buffers: Any = None
         self.step_buffers: Any = None
         self.motion: Any = None
-        self.deformables: Any = None
         self.sensitivity: Any = None
         self.frame_poses: tuple[Array | None, Any] = None, None
         self.F_applied = np.zeros((num_mobods, 6), self.dtype)

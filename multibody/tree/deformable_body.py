@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,7 +24,6 @@ from merganser.multibody.tree.rigid_body import RigidBody
 if TYPE_CHECKING:
     from merganser.framework import Context
     from merganser.multibody.fem.body import FemBody
-    from merganser.multibody.fem.layout import StepWork
 
 __all__ = ["DeformableBody", "DeformableBodyId", "FixedVertices"]
 
@@ -422,49 +421,23 @@ class DeformableBody(NamedElement):
         q = _moved(self._default_pose, self._p_DV).ravel()
         return np.concatenate([q, np.zeros(2 * len(q))])
 
-    def move_freely(
-        self, context: Context, time_step: float, X_WB: Any, work: StepWork
-    ) -> tuple[Array, Array, Array, Array]:
-        """Returns positions and velocities before a step of free motion and after it, shape [3 num_vertices] each.
+    def held_points(self, mobod_of: Callable[[RigidBody], int]) -> tuple[NDArray[np.int64], Array]:
+        """Returns of each vertex the mobod that holds it, -1 of those that are free, and where in its frame [m].
 
         Args:
-            context: of the plant, before the step.
-            time_step: h [s].
-            X_WB: called with a rigid body, returns its pose in W.
-            work: room for the step, see fem/layout.py.
-
-        Raises:
-            RuntimeError: there is no solution to be found.
+            mobod_of: tells the number of a rigid body's mobod; 0 is the world.
         """
-        state, fem = self._state(context), self.fem_body()
-        q, v, start = state[0].copy(), state[1].copy(), state[0].ravel()
-        q[self._is_held] = self._mesh_W.vertex_array()[self._is_held]
+        holders = np.where(self._is_held, 0, -1).astype(np.int64)
+        points = np.array(self._mesh_W.vertex_array())
         for fixed in self._held_by_anchored():
-            q[fixed.vertices] = _moved(X_WB(fixed.body), fixed.p_BP)
-        v[fem.is_held] = 0.0
-        force = self.calc_force(context, q + time_step * v)
-        after = fem.step(time_step, start, v, force, work, context.get_time(), held=q)
-        return start.copy(), v.ravel(), *after
+            holders[fixed.vertices], points[fixed.vertices] = mobod_of(fixed.body), fixed.p_BP
+        return holders, points
 
-    def write_step(
-        self, context: Context, time_step: float, q_next: Array | None, v_next: Array, next_state: Array
-    ) -> None:
-        """Writes the state after a step, shape [9 num_vertices].
-
-        Args:
-            context: before the step.
-            time_step: h [s].
-            q_next: positions after it; None if the body is switched off.
-            v_next: velocities after it.
-            next_state: is written.
-        """
-        state = self._state(context)
-        if q_next is None:
-            next_state[:] = np.concatenate([state[0].ravel(), np.zeros(2 * state[0].size)])
-            return
-        v = state[1].copy()
-        v[self.fem_body().is_held] = 0.0
-        next_state[:] = np.concatenate([q_next, v_next, (v_next - v.ravel()) / time_step])
+    def constant_force(self) -> Array | None:
+        """Returns external forces on the vertices [N], shape [3 num_vertices]; None if they may change."""
+        if any(type(field) is not GravityForceField for field in self._forces):
+            return None
+        return self.calc_force(None, np.array(self._mesh_W.vertex_array())).ravel()
 
     def calc_force(self, context: Context | None, q: Array, density: float | None = None) -> Array:
         """Returns external forces on the vertices [N], shape [num_vertices, 3].

@@ -76,7 +76,7 @@ class ActuatorTable:
             controllers=controllers_of(tree, has_controller),
         )
 
-    def withoutcontrollers_of(self, instances: tuple[int, ...], tree: MultibodyTree) -> ActuatorTable:
+    def without_controllers_of(self, instances: tuple[int, ...], tree: MultibodyTree) -> ActuatorTable:
         """The table with the PD controllers of some model instances disarmed; the same object every time."""
         if instances not in self._disarmed:
             is_armed = np.zeros(len(self.limits), dtype=bool)

@@ -267,8 +267,6 @@ class PlantDynamics:
         buffers.F_applied = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
         buffers.sample = sample_of_step(buffers, w, out, buffers.F_applied) if status == 0 else None
         if status == 0:
-            if self.deformables is not None:
-                self.deformables.add_to_sample(w, buffers, out, h)
             result[:] = out.x_next
         return status
 

@@ -47,6 +47,7 @@ from merganser.multibody.plant.workspace import Workspace
 
 if TYPE_CHECKING:
     from merganser.framework import Context
+    from merganser.multibody.contact.deformable_operation import StepOfAllRecord
     from merganser.multibody.plant.step.dynamics import PlantDynamics
 
 __all__ = ["NativeDynamics", "SampleBox", "SampleBuffers"]
@@ -55,6 +56,7 @@ Array = NDArray[Any]
 
 _WEIGHT_OF_CONTACT = 2  # steps with contact take longer in Python
 _WORK_OF_MOTION = 150  # what an integrator that moves a plant by steps waits for each in Python, about [us]
+_STEP_OF_ALL = LaterCode("merganser.multibody.contact.deformable_operation", "STEP_OF_ALL", "plant_step_of_all")
 _DERIVATIVES = LaterCode("merganser.multibody.contact.step_operation", "DERIVATIVES", "plant_derivatives")
 _STEP = LaterCode("merganser.multibody.contact.step_operation", "STEP", "plant_step")
 _MOTION = LaterCode("merganser.multibody.contact.step_operation", "MOTION", "plant_motion")
@@ -207,7 +209,7 @@ class NativeDynamics:
     """The derivatives of a continuous plant, or the step of a discrete one, as an operation.
 
     There is none where Python has a part in the dynamics: spatial forces by the port, geometries that others than the
-    plant move, deformable bodies.
+    plant move, force densities that a program defines.
     """
 
     operation = ""
@@ -281,13 +283,15 @@ class NativeDynamics:
             buffers.step.prepare(controllers)
         if box is not None:
             self._follow(box, context, buffers)
+        if self._dynamics.deformables is not None:
+            self._dynamics.deformables.buffers_of(context, w, buffers.step)
         if w.motion is not None:
             w.motion.native_buffers(controllers)
         return code if buffers.step.is_own_geometry() else None
 
     def _code_for(self, w: Workspace) -> LaterCode:
         if self._is_discrete():
-            return _STEP
+            return _STEP if self._dynamics.deformables is None else _STEP_OF_ALL
         return _DERIVATIVES if w.motion is None else _MOTION
 
     def _controllers(self, context: Context, w: Workspace) -> Controllers:
@@ -323,8 +327,9 @@ class NativeDynamics:
             if native is not None:
                 is_same = is_same and native.num_preparations == motion_number
                 is_same = is_same and motion.is_native_current(self._controllers(context, w))
-            is_same = is_same and w.motion is motion
-            return is_same and not step.lacks_capacity() and is_as_before
+            is_same = is_same and w.motion is motion and (step.soft is None or step.soft.is_current())
+            lacks_capacity = step.lacks_capacity() or (step.soft is not None and step.soft.lacks_capacity())
+            return is_same and not lacks_capacity and is_as_before
 
         has_controllers = self._dynamics.inputs.actuators_in(context).controlled
         may_change = self._is_discrete() or has_controllers or self._constrains_at_once() or motion is not None
@@ -343,7 +348,7 @@ class NativeDynamics:
 
     def _is_possible(self, context: Context) -> bool:
         dynamics, inputs = self._dynamics, self._dynamics.inputs
-        if dynamics.model.num_deformables:
+        if dynamics.deformables is not None and not dynamics.deformables.has_operation():
             return False
         if context.has_input(inputs.spatial_force.get_index()):
             return False
@@ -415,7 +420,7 @@ class NativeDynamics:
 
     def _record(
         self, context: Context, buffers: SampleBuffers
-    ) -> StepRecord | DerivativesRecord | MotionRecord:
+    ) -> StepRecord | StepOfAllRecord | DerivativesRecord | MotionRecord:
         """All that the operation works on: arrays of the buffers, and places in the Context."""
         tree, step, is_discrete = self._dynamics.model.tree, buffers.step, self._is_discrete()
         num_q, num_v = tree.num_positions(), tree.num_velocities()
@@ -427,7 +432,8 @@ class NativeDynamics:
         if not is_discrete:
             derivatives, w = DerivativesRecord(*given, *forces, results[0]), self._workspace(context)
             return derivatives if w.motion is None else self._motion_record(context, w, derivatives)
-        return StepRecord(*given, self._dynamics.model.time_step, *forces, results, buffers.numbers)
+        record = StepRecord(*given, self._dynamics.model.time_step, *forces, results, buffers.numbers)
+        return record if step.soft is None else step.soft.operation_record(record, self._can_constrain())
 
     def _motion_record(self, context: Context, w: Workspace, derivatives: DerivativesRecord) -> MotionRecord:
         motion: Motion = w.motion
@@ -452,7 +458,7 @@ class NativeDynamics:
         """The model with the addresses of all kernels that are needed, if `is_complete` also those of constraints."""
         is_complete = is_complete or self._can_constrain()
         return step.model._replace(
-            code=code_of_addresses(step.kernels(), step.model, is_complete),
+            code=code_of_addresses(step.kernels(), step.model, is_complete, step.soft is not None),
             contact=step.model.contact._replace(is_complete=int(is_complete)),
         )
 

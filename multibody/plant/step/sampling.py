@@ -166,7 +166,7 @@ class Sampling:
     def _write_deformables(self, context: Context, next_state: Any) -> None:
         """Writes the states of deformable bodies, which the dynamics have computed with those of the others."""
         if self.dynamics.deformables is not None:
-            self.dynamics.deformables.write(context, self._views.workspace(context), next_state)
+            self.dynamics.deformables.write(self._views.workspace(context), next_state)
 
     def take_sample(self, context: Context, result: Array) -> DynamicsSample:
         """Does what advance() does, and puts it on record; what follows from that is left to who asks for it."""

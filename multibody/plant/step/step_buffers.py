@@ -101,6 +101,7 @@ class StepBuffers:
         F_Bo_W: buffer for all forces on the bodies.
         sample: the contacts of the last step; None if there are none.
         gradients: what holds a plant of AutoDiffXd, see contact_gradients.py; None at first.
+        soft: arrays of deformable bodies, see deformable_buffers.py; None if there are none, or at first.
         compiled: what calls compiled code for the dynamics, see native_code.py; None at first.
     """
 
@@ -135,6 +136,7 @@ class StepBuffers:
         self.sample: Any = None
         self.compiled: Any = None
         self.gradients: Any = None
+        self.soft: Any = None
         self.num_preparations = 0
         self._queries: Any = None
         self._is_moved_by_plant = False
