@@ -65,7 +65,8 @@ _SYMBOLIC = (
 _VISUALIZATION = (
     "ActuatorSliders", "AddDefaultVisualization", "AddFrameTriadIllustration", "ApplyVisualizationConfig",
     "ContactVisualizer", "ContactVisualizerParams", "ContactVisualizer_", "DragSpring", "InertiaVisualizer",
-    "JointSliders", "JointSliders_", "ModelVisualizer", "SimulationControls", "VisualizationConfig",
+    "JointSliders", "JointSliders_", "ModelVisualizer", "SimulationControls", "StressVisualizer",
+    "StressVisualizerParams", "VisualizationConfig",
 )  # fmt: skip
 _OPTIMIZATION = (
     "AddBilinearProductMcCormickEnvelopeSos2", "AddLogarithmicSos1Constraint", "AddLogarithmicSos2Constraint",

@@ -68,6 +68,7 @@ __all__ = [
     "NO_SURFACE",
     "SINGULAR_PITCH",
     "accelerate",
+    "add_up_inputs",
     "calc_derivatives",
     "constrain",
     "count_limits",
@@ -114,7 +115,7 @@ def find_forces(model: Model, state: State, h: float, inputs: Inputs, work: Work
     for n in range(model.pitches.shape[0]):
         if abs(math.cos(state.q[model.pitches[n]])) < SMALLEST_COSINE:
             return SINGULAR_PITCH
-    u = _add_up_inputs(model, inputs, work)
+    u = add_up_inputs(model, inputs, work)
     if actuators.controlled.shape[0] > 0:
         for n in range(len(inputs.desired)):
             part = inputs.desired[n]
@@ -147,7 +148,7 @@ def find_forces(model: Model, state: State, h: float, inputs: Inputs, work: Work
 
 
 @device
-def _add_up_inputs(model: Model, inputs: Inputs, work: Work) -> Any:
+def add_up_inputs(model: Model, inputs: Inputs, work: Work) -> Any:
     """u_ff: what comes through the port of the plant, and through those of model instances."""
     if len(inputs.parts) == 0 and inputs.u.shape[0] == work.u.shape[0]:
         return inputs.u

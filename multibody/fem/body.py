@@ -153,6 +153,12 @@ class FemBody:
         elastic_forces(self.arrays, np.array(q, np.float64).reshape(3 * self.num_nodes), self.make_work(), forces)
         return forces
 
+    def deformed_points(self, q: ArrayLike) -> Array:
+        """Strain and stress of the tetrahedra: records of point_dtype, shape [num_elements]."""
+        work, forces = self.make_work(), np.empty(3 * self.num_nodes)
+        elastic_forces(self.arrays, np.array(q, np.float64).reshape(3 * self.num_nodes), work, forces)
+        return work.points
+
     def raise_failure(self, status: int, time: float, time_step: float, work: StepWork) -> None:
         """Raises an error that says why a step has no solution.
 
@@ -178,7 +184,8 @@ class FemBody:
         if status == SINGULAR_MATRIX:
             raise RuntimeError(
                 f"{where}: its motion is not determined: the mass of an element is in its center, so that a body of a "
-                "few tetrahedra may turn about these without any. Give it a finer mesh, or hold more of its vertices."
+                "few tetrahedra may turn about these without any. Give it a finer mesh, or hold more of its vertices. "
+                f"Most deformed is {element} whose volume is {growth[worst]:.3g} times that at rest."
             )
         assert status == NOT_FINITE
         raise RuntimeError(

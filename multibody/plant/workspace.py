@@ -274,7 +274,9 @@ class Workspace:
 
     def _choose_code(self, kernel: Any, arguments: tuple[Any, ...]) -> Any:
         if self.is_float:
-            code = self.codes[kernel] = bind(kernel, *map(Given, arguments))
+            if kernel not in _float_codes:
+                _float_codes[kernel] = bind(kernel, *map(Given, arguments))
+            code = self.codes[kernel] = _float_codes[kernel]
             return code
         if self.dtype == np.complex128:
             from merganser.framework.interpreted_first import may_use_compiled
@@ -283,6 +285,9 @@ class Workspace:
                 self.codes[kernel] = kernel
                 return kernel
         return kernel.interpreted
+
+
+_float_codes: dict[Any, Any] = {}  # of kernels that are given all arguments, which is the same for all workspaces
 
 
 @functools.cache

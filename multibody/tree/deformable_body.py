@@ -292,6 +292,28 @@ class DeformableBody(NamedElement):
         inertia = np.eye(3) * (masses @ (r * r).sum(axis=1)) - (masses[:, np.newaxis] * r).T @ r
         return np.linalg.solve(inertia, masses @ np.cross(r, u))
 
+    def cauchy_stresses(self, context: Context) -> Array:
+        """Returns the stress of each tetrahedron of the mesh, in W [Pa], shape [num_tetrahedra, 3, 3].
+
+        It is that of deformation alone, without damping; of linear materials that of small strains.
+        """
+        from merganser.multibody.fem.stress import cauchy_stresses
+
+        return cauchy_stresses(self.fem_body(), self._state(context)[0])
+
+    def von_mises_stresses(self, context: Context, at_vertices: bool = False) -> Array:
+        """Returns von Mises' stress of each tetrahedron [Pa], shape [num_tetrahedra].
+
+        Args:
+            context: of the plant.
+            at_vertices: whether it is to be that of each vertex, the mean of the tetrahedra around it, shape
+                [num_vertices].
+        """
+        from merganser.multibody.fem.stress import mean_at_vertices, von_mises_stresses
+
+        stresses = von_mises_stresses(self.cauchy_stresses(context))
+        return mean_at_vertices(self.fem_body(), stresses) if at_vertices else stresses
+
     def _centers(self, context: Context) -> tuple[Array, Array, Array]:
         """Masses of elements, and positions and velocities of their centers."""
         q, v, _ = self._state(context)

@@ -118,11 +118,11 @@ def alone(system: System, context: Context, config: SimulatorConfig | None = Non
 
 @pytest.fixture
 def tracks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Plans are made at once; counts the rows that go through tracks, thread by thread."""
+    """Plans are made at once; counts the rows that go through workers, thread by thread."""
     rows = pytest.importorskip("merganser.analysis.batches.rows")
     monkeypatch.setenv("MERGANSER_PLAN", "always")
     counts: list[int] = []
-    run = rows.Track.run
+    run = rows.BatchWorker.run
 
     def counting(self: Any, values: Any, *arguments: Any) -> Any:
         outcome = run(self, values, *arguments)
@@ -130,7 +130,7 @@ def tracks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             counts.append(len(values))
         return outcome
 
-    monkeypatch.setattr(rows.Track, "run", counting)
+    monkeypatch.setattr(rows.BatchWorker, "run", counting)
     return counts
 
 

@@ -285,6 +285,27 @@ def acrobot(library: Library, what: tuple[str, ...]) -> Callable[[], Any]:
     return second
 
 
+def many_rates(library: Library, num_rates: int) -> Callable[[], Any]:
+    """The first second of a new simulator of 20 holds and their logs, at periods of 2, 3, 4 ms and so on."""
+    builder, primitives = library.framework.DiagramBuilder(), library.primitives
+    sinks = []
+    for i in range(20):
+        hold = builder.AddSystem(primitives.ZeroOrderHold(1e-3 * (2 + i % num_rates), 1))
+        sine = builder.AddSystem(primitives.Sine(1.0, 1.0 + i, 0.0, 1))
+        builder.Connect(sine.get_output_port(0), hold.get_input_port())
+        period = 1e-3 * (2 + (i + 1) % num_rates)
+        sinks.append(primitives.LogVectorOutput(hold.get_output_port(), builder, period))
+    diagram = builder.Build()
+
+    def second() -> Any:
+        simulator = library.analysis.Simulator(diagram)
+        simulator.AdvanceTo(1.0)
+        logs = [sink.FindLog(simulator.get_context()) for sink in sinks]
+        return np.array([log.data()[0, -1] for log in logs])
+
+    return second
+
+
 def _watcher(library: Library, plant: Any) -> Any:
     port = plant.get_body_poses_output_port()
 
@@ -339,11 +360,13 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
         functools.partial(short_advances_with_contact, ours),
         None if theirs is None else functools.partial(short_advances_with_contact, theirs),
         1,
-        1e-3,
+        1e-2,  # the other package lets them sink in by 2 mm
     )
     yield boxes
     for kind in ("discrete update", "publish", "unrestricted update", "abstract port"):
         yield row(f"Python blocks, {_TICKS} events: {kind}", python_events, kind=kind)
+    for num in (3, 20):
+        yield row(f"20 holds and logs at {num} rates: a new simulator and its first second", many_rates, num_rates=num)
     several = ("state", "generalized_acceleration", "net_actuation")
     for what in ((), *((port,) for port in several), several, ("poses",), ("controller",)):
         name = f"acrobot, 1000 steps, logged: {', '.join(what) or 'nothing'}"

@@ -94,7 +94,7 @@ def scene_of_meshes(library: Library) -> Call:
     """From a file of an arm whose links are meshes for contact to the first query, as a program does at its start."""
 
     def call() -> Any:
-        diagram, plant, scene_graph = _arm(library, _MESHES, 0.001)
+        diagram, _, scene_graph = _arm(library, _MESHES, 0.001)
         context = diagram.CreateDefaultContext()
         query = scene_graph.get_query_output_port().Eval(scene_graph.GetMyContextFromRoot(context))
         return len(query.ComputePointPairPenetration())

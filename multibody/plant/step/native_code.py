@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +20,12 @@ from merganser.framework.core.context.native_code import (
     NextDiscreteStateOf,
     ParameterOf,
 )
+from merganser.framework.core.context.store import CacheSlot
 from merganser.framework.core.inside import derivatives_entry
 from merganser.framework.core.values.plain_values import Loading
 from merganser.framework.later_code import LaterCode
 from merganser.framework.native.memory.addresses import address_of_array
-from merganser.framework.native.memory.records_of_arrays import Placed, integers_of
+from merganser.framework.native.memory.records_of_arrays import Placed, integers_of, placed_beside
 from merganser.framework.native.operations.operations import caller_of
 from merganser.multibody.contact.step_operation import (
     COUNT,
@@ -53,6 +55,7 @@ __all__ = ["NativeDynamics", "SampleBox", "SampleBuffers"]
 Array = NDArray[Any]
 
 _WEIGHT_OF_CONTACT = 2  # steps with contact take longer in Python
+_WORK_OF_MOTION = 150  # what an integrator that moves a plant by steps waits for each in Python, about [us]
 _STEP_OF_ALL = LaterCode("merganser.multibody.contact.deformable_operation", "STEP_OF_ALL", "plant_step_of_all")
 _DERIVATIVES = LaterCode("merganser.multibody.contact.step_operation", "DERIVATIVES", "plant_derivatives")
 _STEP = LaterCode("merganser.multibody.contact.step_operation", "STEP", "plant_step")
@@ -229,6 +232,8 @@ class NativeDynamics:
             if self.num_calls == 0:
                 later_code.want(self._code_for(w))
             later_code.note_call(_WEIGHT_OF_CONTACT if self._may_touch() else 1)
+            if w.motion is not None:
+                later_code.note_work(_WORK_OF_MOTION)
         self.num_calls += 1
 
     def resolve(self, context: Context) -> NativeCode | None:
@@ -238,8 +243,13 @@ class NativeDynamics:
             return None
         box, buffers = self._box_in(context), self.buffers_of(context)
         settle = None if box is None else box.settle
-        record = self._record(context, buffers)
-        return NativeCode(code.load(), (FAILURE, *integers_of(record)), settle, self._check_of(context, buffers.step))
+        arguments = FAILURE, *integers_of(self._record(context, buffers))
+        native = NativeCode(code.load(), arguments, settle, self._check_of(context, buffers.step))
+        if self._is_discrete():
+            return native
+        # It needs the vectors that come through ports, and asks no SceneGraph.
+        vectors = [source for source in native.sources_in(context) if isinstance(source, CacheSlot)]
+        return dataclasses.replace(native, sources=tuple(vectors))
 
     def is_moved_by_steps(self, context: Context) -> bool:
         """Whether an integrator moves a continuous plant by steps."""
@@ -427,11 +437,14 @@ class NativeDynamics:
 
     def _motion_record(self, context: Context, w: Workspace, derivatives: DerivativesRecord) -> MotionRecord:
         motion: Motion = w.motion
-        step = motion.native_buffers(self._controllers(context, w))
+        heard, step = motion.heard, motion.native_buffers(self._controllers(context, w))
         results = (step.results[0]._replace(x_next=derivatives.results.x_next),)
-        state, inputs = derivatives.state, derivatives.inputs
-        steps = StepRecord(self._model(step, True), state, 0.0, inputs, step.work, results, motion.numbers)
-        return MotionRecord(motion.lengths, motion.counts, derivatives, steps)
+        state, inputs, model = derivatives.state, derivatives.inputs, self._model(step, True)
+        responses = heard.native_responses(inputs, model.parameters)
+        if heard.follow():
+            inputs, model = heard.native_inputs(), model._replace(parameters=heard.native_parameters())
+        steps = StepRecord(model, state, 0.0, inputs, step.work, results, motion.numbers)
+        return MotionRecord(motion.lengths, motion.counts, derivatives, steps, responses)
 
     def _model(self, step: StepBuffers, is_complete: bool = False) -> Model:
         views, model = self._dynamics.views, self._compiled_model(step, is_complete)
@@ -484,7 +497,7 @@ class _CompiledDerivatives:
         flat = w.store.flat
 
         def placed(array: Array) -> Placed:
-            return Placed((address_of_array(array) - address_of_array(flat)) // flat.itemsize, array.shape)
+            return placed_beside(array, flat)
 
         def parts(given: tuple[Part, ...]) -> tuple[Part, ...]:
             return tuple(Part(part.actuators, placed(part.values)) for part in given)

@@ -332,6 +332,8 @@ class Sampling:
             F_applied = F_applied.copy()
             w.call(kernels.kinematics_of_step, *given, *work, position, velocity, F_applied)
             w.call(kernels.inverse_dynamics, w.topology, *forces(F_applied))
+            if self._model.time_step == 0.0:  # of an integrator: accelerations are what the forces make
+                A_WB_W = scratch["A_WB_W"].copy()
         A_WB_W[0] = 0.0
         # The algorithm lets the world accelerate by -g instead of pulling at every body.
         A_WB_W[1:, 3:] += gravity

@@ -95,6 +95,7 @@ class StepBuffers:
         hydroelastic: what they are on contact surfaces; None if there are none.
         is_foreign: which of them others than the plant move, shape [num_geometries]; has_foreign_geometry: any.
         multipliers: of constraints in continuous time.
+        parameters: of the bodies, by default those of the Context.
         F_applied: forces on the bodies in the last dynamics, in a step without those of contact; the workspace's zeros
             for none.
         F_Bo_W: buffer for all forces on the bodies.
@@ -129,6 +130,7 @@ class StepBuffers:
         self.has_own_geometry = self.has_foreign_geometry = False
         self.is_foreign = np.zeros(0, bool)
         self._constraint_rows = ConstraintRows(dynamics.constraints)
+        self.parameters: Any = w.parameters
         self.F_applied: Any = w.zeros_F
         self.F_Bo_W: Any = np.zeros_like(w.zeros_F)
         self.sample: Any = None
@@ -386,7 +388,7 @@ class StepBuffers:
             code=self._code(),
             is_continuous=int(is_continuous),
             topology=w.topology,
-            parameters=w.parameters,
+            parameters=self.parameters,
             gravity=w.gravity,
             elements=plant.tree.elements,
             constants=w.constants,
