@@ -92,7 +92,7 @@ class KktSystem:
     def _set_low_rank(self, U: Array, M: Array) -> None:
         """(K - U M^-1 U^T)^-1 = K^-1 + K^-1 U (M - U^T K^-1 U)^-1 U^T K^-1."""
         self._U, self._M = U, M
-        self._inverse_U = np.column_stack([self._ldl.solve(column) for column in U.T])
+        self._inverse_U = self._ldl.solve(U)
         self._low_rank = (self._inverse_U, np.linalg.pinv(M - U.T @ self._inverse_U))
 
     def unsolved(self) -> float:
