@@ -2,18 +2,25 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from merganser.analysis.batch import (
+from merganser.analysis.batches.batch import (
     BatchEvalTimeDerivatives,
     BatchEvalUniquePeriodicDiscreteUpdate,
 )
-from merganser.analysis.batch_simulation import BatchResult, BatchSimulator, batch_simulate
+from merganser.analysis.batches.batch_simulation import BatchResult, BatchSimulator, batch_simulate
+from merganser.analysis.batches.monte_carlo import (
+    FailedRun,
+    MonteCarloSimulation,
+    RandomSimulation,
+    RandomSimulationResult,
+)
 from merganser.analysis.discrete_time_approximation import DiscreteTimeApproximation
 from merganser.analysis.fixed_point import FindFixedPoint, FixedPoint
-from merganser.analysis.integration_schemes import GetIntegrationSchemes, ResetIntegratorFromFlags
 from merganser.analysis.integrators import (
     BogackiShampine3Integrator,
+    ButcherTableau,
     DenseOutput,
     ExplicitEulerIntegrator,
+    ExplicitRungeKutta,
     ImplicitEulerIntegrator,
     ImplicitIntegrator,
     IntegratorBase,
@@ -28,12 +35,6 @@ from merganser.analysis.integrators import (
     StepResult,
     VelocityImplicitEulerIntegrator,
 )
-from merganser.analysis.monte_carlo import (
-    FailedRun,
-    MonteCarloSimulation,
-    RandomSimulation,
-    RandomSimulationResult,
-)
 from merganser.analysis.plots import log_labels, log_to_pandas, plot_log, plot_trajectory
 from merganser.analysis.region_of_attraction import RegionOfAttraction, RegionOfAttractionOptions
 from merganser.analysis.scalar_templates import (
@@ -42,10 +43,11 @@ from merganser.analysis.scalar_templates import (
     RungeKutta3Integrator_,
     Simulator_,
 )
-from merganser.analysis.simulator import InitializeParams, Simulator
-from merganser.analysis.simulator_config import ApplySimulatorConfig, ExtractSimulatorConfig, SimulatorConfig
-from merganser.analysis.simulator_statistics import PrintSimulatorStatistics
-from merganser.analysis.simulator_status import SimulatorStatus
+from merganser.analysis.simulation.integration_schemes import GetIntegrationSchemes, ResetIntegratorFromFlags
+from merganser.analysis.simulation.simulator import InitializeParams, Simulator
+from merganser.analysis.simulation.simulator_config import ApplySimulatorConfig, ExtractSimulatorConfig, SimulatorConfig
+from merganser.analysis.simulation.simulator_statistics import PrintSimulatorStatistics
+from merganser.analysis.simulation.simulator_status import SimulatorStatus
 from merganser.analysis.sublevel_plots import plot_sublevelset_expression, plot_sublevelset_quadratic
 
 __all__ = [
@@ -55,9 +57,11 @@ __all__ = [
     "BatchResult",
     "BatchSimulator",
     "BogackiShampine3Integrator",
+    "ButcherTableau",
     "DenseOutput",
     "DiscreteTimeApproximation",
     "ExplicitEulerIntegrator",
+    "ExplicitRungeKutta",
     "ExtractSimulatorConfig",
     "FailedRun",
     "FindFixedPoint",
@@ -101,7 +105,7 @@ __all__ = [
 ]
 
 if not _TYPE_CHECKING:
-    from merganser.framework.core.lazy_packages import lazy_packages as _lazy_packages
+    from merganser.framework.common.lazy_packages import lazy_packages as _lazy_packages
 
     __getattr__ = _lazy_packages(
         __name__, "controllers", "estimators", "trajectory_optimization"

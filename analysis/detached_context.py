@@ -14,7 +14,7 @@ __all__ = ["detached_context", "selected_input_port", "set_state_values", "state
 Array = NDArray[np.float64]
 
 
-def detached_context(system: System, context: Context) -> Any:
+def detached_context(system: System, context: Context) -> Context:
     """A new root Context of `system` with time, state, parameters and input values of `context`, which it leaves alone.
 
     Args:

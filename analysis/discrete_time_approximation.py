@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.analysis.simulator import Simulator
-from merganser.analysis.simulator_config import ApplySimulatorConfig, SimulatorConfig
-from merganser.framework.core.context import Context
-from merganser.framework.core.keywords import also_named
-from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.ports import OutputPort
-from merganser.framework.core.state import DiscreteValues
-from merganser.framework.core.system import System
-from merganser.framework.core.values import AbstractValue, BasicVector, Value
-from merganser.framework.primitives.linear_system import AffineSystem, LinearSystem
+from merganser.analysis.simulation.simulator import Simulator
+from merganser.analysis.simulation.simulator_config import ApplySimulatorConfig, SimulatorConfig
+from merganser.framework.common.keywords import also_named
+from merganser.framework.core.context.context import Context
+from merganser.framework.core.declarations.ports import OutputPort
+from merganser.framework.core.system.leaf_system import LeafSystem
+from merganser.framework.core.system.system import System
+from merganser.framework.core.values.state import DiscreteValues
+from merganser.framework.core.values.values import AbstractValue, BasicVector, Value
+from merganser.framework.primitives.linear.linear_system import AffineSystem, LinearSystem
 
 __all__ = ["DiscreteTimeApproximation"]
 

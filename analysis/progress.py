@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from merganser.framework.core.running_time import running_time
+from merganser.framework.common.running_time import running_time
 
 __all__ = ["SimulationProgress"]
 

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from merganser.analysis.detached_context import detached_context
 from merganser.framework import Context, InputPortSelection, OutputPortSelection, System
-from merganser.framework.core.records import settings
+from merganser.framework.common.records import settings
 from merganser.framework.primitives import Linearize
+
+if TYPE_CHECKING:
+    from merganser.framework.symbolic import Expression
 
 __all__ = ["RegionOfAttraction", "RegionOfAttractionOptions"]
 
@@ -50,7 +53,9 @@ class RegionOfAttractionOptions:
     seed: int = 0
 
 
-def RegionOfAttraction(system: System, context: Context, options: RegionOfAttractionOptions | None = None) -> Any:
+def RegionOfAttraction(
+    system: System, context: Context, options: RegionOfAttractionOptions | None = None
+) -> Expression:
     """Estimates the region of attraction of a fixed point, as {x | V(x) <= 1}.
 
     What is proven: with V from the linearization, solutions that begin close enough to the fixed point return to it.

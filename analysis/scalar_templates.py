@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from merganser.analysis.integrators import IntegratorBase, RungeKutta2Integrator, RungeKutta3Integrator
-from merganser.analysis.simulator import Simulator
+from merganser.analysis.simulation.simulator import Simulator
 from merganser.framework.core.inside import scalar_of
-from merganser.framework.core.scalars import scalar_named
-from merganser.framework.core.templates import ValueTemplate
+from merganser.framework.core.scalars.scalars import scalar_named
+from merganser.framework.core.scalars.templates import ValueTemplate
 
 __all__ = ["IntegratorBase_", "RungeKutta2Integrator_", "RungeKutta3Integrator_", "Simulator_"]
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from merganser.analysis.detached_context import detached_context, selected_input_port
 from merganser.framework import Context, System
 from merganser.framework.autodiff import ExtractGradient, ExtractValue, InitializeAutoDiff
+from merganser.framework.core.context.native_code import may_compile
 from merganser.framework.core.inside import new_context
-from merganser.framework.core.native_code import may_compile
 
 __all__ = ["SystemDynamics"]
 

@@ -2,30 +2,8 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from merganser.framework.compilation import NativeCompilation as _NativeCompilation
-from merganser.framework.core.bus_value import BusValue
-from merganser.framework.core.cache import CacheEntry, CacheEntryValue, ValueProducer
-from merganser.framework.core.compilation import hand_in as _hand_in
-from merganser.framework.core.constraints import SystemConstraint, SystemConstraintBounds
-from merganser.framework.core.context import Context
-from merganser.framework.core.context_file import LoadContext
-from merganser.framework.core.diagram import Diagram
-from merganser.framework.core.diagram_builder import DiagramBuilder
-from merganser.framework.core.diagram_context import DiagramContext
-from merganser.framework.core.diagram_graph import diagram_graph
-from merganser.framework.core.diagram_plot import plot_diagram
-from merganser.framework.core.errors import AlgebraicLoopError, UnconnectedInputError
-from merganser.framework.core.events import (
-    DiscreteUpdateEvent,
-    Event,
-    EventStatus,
-    PeriodicEventData,
-    PublishEvent,
-    TriggerType,
-    UnrestrictedUpdateEvent,
-)
-from merganser.framework.core.graphviz_plot import plot_graphviz, plot_system_graphviz
-from merganser.framework.core.indices import (
+from merganser.framework.common.errors import AlgebraicLoopError, UnconnectedInputError
+from merganser.framework.common.indices import (
     AbstractParameterIndex,
     AbstractStateIndex,
     CacheIndex,
@@ -45,15 +23,16 @@ from merganser.framework.core.indices import (
     kUseDefaultName,
     kVectorValued,
 )
-from merganser.framework.core.leaf_context import LeafContext
-from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.outputs import SystemOutput
-from merganser.framework.core.parallelism import Parallelism
-from merganser.framework.core.pickling import PickleSystem
-from merganser.framework.core.ports import InputPort, LeafOutputPort, OutputPort
-from merganser.framework.core.random_values import CalcProbabilityDensity, RandomDistribution, RandomGenerator
-from merganser.framework.core.scalar_conversion import SystemScalarConverter
-from merganser.framework.core.scalar_templates import (
+from merganser.framework.common.parallelism import Parallelism
+from merganser.framework.common.pickling import PickleSystem
+from merganser.framework.compilation import NativeCompilation as _NativeCompilation
+from merganser.framework.core.context.compiler_hook import hand_in as _hand_in
+from merganser.framework.core.context.context import Context
+from merganser.framework.core.context.context_file import LoadContext
+from merganser.framework.core.context.diagram_context import DiagramContext
+from merganser.framework.core.context.leaf_context import LeafContext
+from merganser.framework.core.context.store import FixedInputPortValue
+from merganser.framework.core.conversion.scalar_templates import (
     BasicVector_,
     Context_,
     ContinuousState_,
@@ -80,16 +59,37 @@ from merganser.framework.core.scalar_templates import (
     VectorSystem_,
     WitnessFunction_,
 )
-from merganser.framework.core.state import AbstractValues, ContinuousState, DiscreteValues, Parameters, State
-from merganser.framework.core.store import FixedInputPortValue
-from merganser.framework.core.system import System
-from merganser.framework.core.system_base import SystemBase
-from merganser.framework.core.template_system import TemplateSystem
-from merganser.framework.core.values import AbstractValue, BasicVector, Value, VectorBase
-from merganser.framework.core.vector_system import VectorSystem
-from merganser.framework.core.vector_views import Subvector, Supervector
-from merganser.framework.core.visitor import SystemVisitor
-from merganser.framework.core.witness import WitnessFunction, WitnessFunctionDirection
+from merganser.framework.core.conversion.template_system import TemplateSystem
+from merganser.framework.core.declarations.cache import CacheEntry, CacheEntryValue, ValueProducer
+from merganser.framework.core.declarations.events import (
+    DiscreteUpdateEvent,
+    Event,
+    EventStatus,
+    PeriodicEventData,
+    PublishEvent,
+    TriggerType,
+    UnrestrictedUpdateEvent,
+)
+from merganser.framework.core.declarations.ports import InputPort, LeafOutputPort, OutputPort
+from merganser.framework.core.declarations.witness import WitnessFunction, WitnessFunctionDirection
+from merganser.framework.core.diagram.diagram import Diagram
+from merganser.framework.core.diagram.diagram_builder import DiagramBuilder
+from merganser.framework.core.drawing.diagram_graph import diagram_graph
+from merganser.framework.core.drawing.diagram_plot import plot_diagram
+from merganser.framework.core.drawing.graphviz_plot import plot_graphviz, plot_system_graphviz
+from merganser.framework.core.system.constraints import SystemConstraint, SystemConstraintBounds
+from merganser.framework.core.system.leaf_system import LeafSystem
+from merganser.framework.core.system.outputs import SystemOutput
+from merganser.framework.core.system.random_values import CalcProbabilityDensity, RandomDistribution, RandomGenerator
+from merganser.framework.core.system.scalar_conversion import SystemScalarConverter
+from merganser.framework.core.system.system import System
+from merganser.framework.core.system.system_base import SystemBase
+from merganser.framework.core.system.vector_system import VectorSystem
+from merganser.framework.core.system.visitor import SystemVisitor
+from merganser.framework.core.values.bus_value import BusValue
+from merganser.framework.core.values.state import AbstractValues, ContinuousState, DiscreteValues, Parameters, State
+from merganser.framework.core.values.values import AbstractValue, BasicVector, Value, VectorBase
+from merganser.framework.core.values.vector_views import Subvector, Supervector
 
 _hand_in(_NativeCompilation())  # core does not know the room that compiles
 
@@ -199,7 +199,7 @@ __all__ = [
 ]
 
 if not _TYPE_CHECKING:
-    from merganser.framework.core.lazy_packages import lazy_packages as _lazy_packages
+    from merganser.framework.common.lazy_packages import lazy_packages as _lazy_packages
 
     __getattr__ = _lazy_packages(
         __name__,

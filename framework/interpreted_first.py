@@ -11,8 +11,8 @@ from collections import Counter
 from typing import Any
 
 from merganser.framework.later_code import LaterCode
-from merganser.framework.native.argument_types import type_key
-from merganser.framework.native.compile import load_compiled
+from merganser.framework.native.compiler.argument_types import type_key
+from merganser.framework.native.compiler.kernels import load_compiled
 
 __all__ = ["may_use_compiled"]
 

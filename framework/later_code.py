@@ -1,6 +1,6 @@
 """What is compiled when: the one policy.
 
-What is called is compiled when it is first called (framework/native/compile.py). Other code only makes simulations
+What is called is compiled when it is first called (native/compiler/kernels.py). Other code only makes simulations
 faster: the compiled loop, and steps of plants as operations in it. It takes seconds to compile, and Python does the
 same, to the last bit, until it is there. For such a `LaterCode`:
 
@@ -11,7 +11,8 @@ same, to the last bit, until it is there. For such a `LaterCode`:
 
 Steps are counted, of all plants of the process together. For the compiled loop, steps of integrators, and tapes, which
 are themselves loaded only when that pays, steps of all simulators and integrators in Python are counted, and the cache
-entries that each may have to compute anew. No clock is asked.
+entries that each may have to compute again; so are evaluations of derivatives by programs that take steps of their own,
+and the steps that an advance is certainly going to take. No clock is asked.
 """
 
 from __future__ import annotations
@@ -31,17 +32,21 @@ __all__ = [
     "must_compile_here",
     "note_call",
     "note_compilation",
+    "note_evaluation",
     "note_steps",
+    "note_work",
     "pays_to_load",
     "pays_to_load_tapes",
     "want",
+    "work_of_steps",
 ]
 
 _SOME_CALLS = 300  # from then on another process is asked
 _MANY_CALLS = 20_000  # from then on it pays to compile here
-# What a step in Python takes, about, and each cache entry in it (three evaluations) [us].
+# What a step in Python takes, about, and each cache entry in it [us]; there are so many evaluations.
 _WORK_OF_STEP = 10
 _WORK_OF_ENTRY = 5
+_EVALUATIONS_OF_STEP = 3
 # Work that takes about as long as to load the compiled loop, the first compiled code of a process or not; or as long as
 # to compile it [us].
 _WORK_TO_LOAD = 100_000
@@ -50,7 +55,7 @@ _WORK_TO_COMPILE = 5_000_000
 _WORK_BETWEEN_LOOKS = 20_000  # at the disk, for what somebody else compiles
 _MOST_HELPERS = 3  # that this process starts one after the other; if they all end early, there is something wrong
 _LOWEST_PRIORITY = 19
-_TAPES = "merganser.framework.native.lowering"
+_TAPES = "merganser.framework.native.operations.lowering"
 
 
 class LaterCode(NamedTuple):
@@ -73,8 +78,8 @@ class LaterCode(NamedTuple):
         found = getattr(importlib.import_module(self.module), self.attribute)
         if self.types is None:
             return found
-        from merganser.framework.native.argument_types import example_of
-        from merganser.framework.native.compile import PreparedKernel
+        from merganser.framework.native.compiler.argument_types import example_of
+        from merganser.framework.native.compiler.kernels import PreparedKernel
 
         return PreparedKernel(found, *map(example_of, self.types))
 
@@ -132,18 +137,34 @@ def note_call(weight: int = 1) -> None:
 
 def note_steps(num_steps: int, num_entries: int) -> None:
     """Counts steps of a simulator or integrator in Python, with so many cache entries."""
-    _state.work += num_steps * (_WORK_OF_STEP + _WORK_OF_ENTRY * num_entries)
+    _state.work += work_of_steps(num_steps, num_entries)
 
 
-def pays_to_load(*codes: LaterCode) -> bool:
-    """Whether there has been so much work in Python that compiled code is worth its while.
+def note_evaluation(num_entries: int) -> None:
+    """Counts an evaluation of derivatives in Python that belongs to no such step, with so many cache entries."""
+    _state.work += work_of_steps(1, num_entries) // _EVALUATIONS_OF_STEP
+
+
+def note_work(work: int) -> None:
+    """Counts what Python does more in a step than most do [us]."""
+    _state.work += work
+
+
+def work_of_steps(num_steps: int, num_entries: int) -> int:
+    """How long steps of a simulator in Python take, about, with so many cache entries [us]."""
+    return num_steps * (_WORK_OF_STEP + _WORK_OF_ENTRY * num_entries)
+
+
+def pays_to_load(*codes: LaterCode, work_to_come: int = 0) -> bool:
+    """Whether there has been, or is to be, so much work in Python that compiled code is worth its while.
 
     Args:
         codes: what is needed of what may be missing on this machine; all of it together.
+        work_to_come: what is certainly going to follow, see `work_of_steps` [us].
     """
     if not all(code.module in sys.modules for code in codes):
         least = _WORK_TO_LOAD_MORE if "llvmlite" in sys.modules else _WORK_TO_LOAD
-        if _state.work < least:
+        if _state.work + work_to_come < least:
             return False
     if _state.work < _next_look.get(codes, 0):
         return False
@@ -196,14 +217,14 @@ def compile_quietly(codes: Sequence[LaterCode], is_needed: Callable[[], bool]) -
 
 def may_be_helped() -> bool:
     """Whether other processes may compile for this one."""
-    from merganser.framework.native.parallel_compilation import num_helpers
+    from merganser.framework.native.compiler.parallel_compilation import num_helpers
 
     return _state.num_helpers < _MOST_HELPERS and num_helpers() > 0
 
 
 def _ask_for_help() -> None:
     """Starts a process that compiles what is wanted, unless one is at it for this process or another."""
-    from merganser.framework.native.parallel_compilation import are_helpers_busy, compile_later
+    from merganser.framework.native.compiler.parallel_compilation import are_helpers_busy, compile_later
 
     if are_helpers_busy() or not missing():
         return
@@ -217,8 +238,8 @@ def _ask_for_help() -> None:
 @contextlib.contextmanager
 def _only_one() -> Iterator[bool]:
     """Whether no other process of this machine compiles later code; none begins with it in this context."""
-    from merganser.framework.native.code_files import cache_directory
-    from merganser.framework.native.kept_files import make_folder
+    from merganser.framework.native.compiler.code_files import cache_directory
+    from merganser.framework.native.compiler.kept_files import make_folder
 
     try:
         import fcntl
@@ -241,10 +262,9 @@ def _only_one() -> Iterator[bool]:
 
 def _is_kept(code: LaterCode) -> bool:
     """Whether the disk has it."""
-    from merganser.framework.native.code_files import SUFFIX, cache_directory
-    from merganser.framework.native.kept_files import names_in
+    from merganser.framework.native.compiler.code_files import SUFFIX, cache_directory, package_of_module
+    from merganser.framework.native.compiler.kept_files import names_in
 
-    _, package, *_, file = code.module.split(".")
-    start = f"{file}.{code.function}-"
-    names = names_in(cache_directory(package))
+    start = f"{code.module.rpartition('.')[2]}.{code.function}-"
+    names = names_in(cache_directory(package_of_module(code.module)))
     return any(name.startswith(start) and name.endswith(SUFFIX) for name in names)

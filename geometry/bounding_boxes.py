@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework.core.keywords import also_named
+from merganser.framework.common.keywords import also_named
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.geometry.plane import Plane
 from merganser.geometry.shapes import HalfSpace

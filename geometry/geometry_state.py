@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from merganser.framework.core.plain_values import Loading
+from merganser.framework.core.values.plain_values import Loading
 from merganser.framework.math import RigidTransform
 from merganser.geometry.collision_filters import CollisionFilterDeclaration, CollisionFilters, Statement
 from merganser.geometry.geometry_frame import GeometryFrame

@@ -30,8 +30,8 @@ from typing import Any, overload
 
 from numpy.typing import ArrayLike
 
-from merganser.framework.core.arguments import checked_number
-from merganser.framework.core.enumeration import Enumeration
+from merganser.framework.common.enumeration import Enumeration
+from merganser.framework.core.values.arguments import checked_number
 from merganser.geometry.properties import IllustrationProperties, ProximityProperties
 from merganser.geometry.rgba import Rgba
 

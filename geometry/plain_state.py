@@ -1,4 +1,4 @@
-"""A GeometryState as plain values, for files of contexts (framework/core/context_file.py).
+"""A GeometryState as plain values, for files of contexts (framework/core/context/context_file.py).
 
 What is kept are records of sources, frames and geometries, each known by its place in its list, and beside them the
 identifiers that these had. Another program has other identifiers for the same things, and other things of its own know
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from merganser.framework.core.plain_values import Loading, declare_plain
+from merganser.framework.core.values.plain_values import Loading, declare_plain
 from merganser.framework.math import RigidTransform
 from merganser.geometry.coulomb_friction import CoulombFriction
 from merganser.geometry.geometry_frame import GeometryFrame

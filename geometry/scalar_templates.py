@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from merganser.framework.core.templates import SystemTemplate, ValueTemplate
+from merganser.framework.core.scalars.templates import SystemTemplate, ValueTemplate
 from merganser.geometry.frame_pose_vector import FramePoseVector
 from merganser.geometry.geometry_configuration_vector import GeometryConfigurationVector
 from merganser.geometry.hydroelastic.contact_surface import ContactSurface

@@ -21,7 +21,7 @@ from merganser.framework import (
     Value,
     ValueProducer,
 )
-from merganser.framework.core.scalars import ScalarArray
+from merganser.framework.core.scalars.scalars import ScalarArray
 from merganser.framework.math import RigidTransform
 from merganser.geometry.collision_filter_manager import CollisionFilterManager
 from merganser.geometry.frame_pose_vector import FramePoseVector

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from merganser.framework.core.records import settings
+from merganser.framework.common.records import settings
 from merganser.geometry.coulomb_friction import CoulombFriction
 from merganser.geometry.materials import HydroelasticType
 from merganser.geometry.properties import ProximityProperties

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if not TYPE_CHECKING:
-    from merganser.framework.core.lazy_packages import lazy_packages
+    from merganser.framework.common.lazy_packages import lazy_packages
 
     __getattr__ = lazy_packages(
         __name__, "algorithms", "cenic", "controllers", "fem", "inverse_kinematics", "manipulation", "math",

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from merganser.framework.core.saving import save_bytes
+from merganser.framework.common.saving import save_bytes
 
 __all__ = ["add_arguments", "main", "run"]
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
-from merganser.framework.core.saving import save_text
+from merganser.framework.common.saving import save_text
 
 if TYPE_CHECKING:
     from merganser.multibody.tree import SpatialInertia

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from merganser.framework.core import source_location
+from merganser.framework.common import source_location
 
 # Programs that tests start begin from bytecode, as those of users do: half as long.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

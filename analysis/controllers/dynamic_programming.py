@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.analysis.detached_context import selected_input_port
-from merganser.analysis.simulator import Simulator
+from merganser.analysis.simulation.simulator import Simulator
 from merganser.framework import Context, InputPortSelection
-from merganser.framework.core.records import settings
+from merganser.framework.common.records import settings
 from merganser.framework.math import BarycentricMesh
 from merganser.framework.primitives import BarycentricMeshSystem
 

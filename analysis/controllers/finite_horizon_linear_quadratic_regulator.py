@@ -43,12 +43,12 @@ from merganser.analysis.detached_context import (
     set_state_values,
     state_values,
 )
-from merganser.analysis.simulator import Simulator
-from merganser.analysis.simulator_config import ApplySimulatorConfig, SimulatorConfig
+from merganser.analysis.simulation.simulator import Simulator
+from merganser.analysis.simulation.simulator_config import ApplySimulatorConfig, SimulatorConfig
 from merganser.analysis.system_dynamics import SystemDynamics
 from merganser.framework import Context, InputPortSelection, LeafSystem, OutputPortSelection, System
 from merganser.framework import SystemScalarConverter as Converter
-from merganser.framework.core.records import settings
+from merganser.framework.common.records import settings
 from merganser.framework.primitives import AffineSystem, FirstOrderTaylorApproximation
 from merganser.framework.trajectories import DiscreteTimeTrajectory, PiecewisePolynomial, Trajectory
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.analysis.detached_context import state_values
 from merganser.framework import Context, OutputPortSelection, System
-from merganser.framework.core.arguments import bind_overload
+from merganser.framework.core.values.arguments import bind_overload
 from merganser.framework.primitives import AffineSystem, Linearize, LinearSystem
 
 __all__ = [

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from merganser.analysis.controllers.pid_controller import PidController
-from merganser.framework.core.arguments import bind_overload
-from merganser.framework.core.diagram import Diagram
-from merganser.framework.core.diagram_builder import DiagramBuilder
-from merganser.framework.core.ports import InputPort, OutputPort
-from merganser.framework.core.system import System
+from merganser.framework.core.declarations.ports import InputPort, OutputPort
+from merganser.framework.core.diagram.diagram import Diagram
+from merganser.framework.core.diagram.diagram_builder import DiagramBuilder
+from merganser.framework.core.system.system import System
+from merganser.framework.core.values.arguments import bind_overload
 from merganser.framework.primitives.arithmetic import Adder
 from merganser.framework.primitives.saturation import Saturation
 

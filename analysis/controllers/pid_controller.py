@@ -7,16 +7,16 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework.core.arguments import bind_overload
-from merganser.framework.core.element_functions import elements
+from merganser.framework.core.declarations.native_function import native
+from merganser.framework.core.declarations.native_wires import PartOf
+from merganser.framework.core.declarations.ports import InputPort, LeafOutputPort
 from merganser.framework.core.inside import declare_derivatives, declare_vector_entry
-from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.native_function import native
-from merganser.framework.core.native_wires import PartOf
-from merganser.framework.core.ports import InputPort, LeafOutputPort
-from merganser.framework.core.values import BasicVector
+from merganser.framework.core.scalars.element_functions import elements
+from merganser.framework.core.system.leaf_system import LeafSystem
+from merganser.framework.core.values.arguments import bind_overload
+from merganser.framework.core.values.values import BasicVector
 from merganser.framework.primitives._arguments import checked_matrix, checked_vector
-from merganser.framework.primitives.linear_system import multiplied
+from merganser.framework.primitives.linear.linear_system import multiplied
 
 __all__ = ["PidController"]
 

@@ -42,7 +42,7 @@ class ExtendedKalmanFilter(KalmanFilter):
 
     _is_linearized = True
 
-    def _text(self) -> Any:
-        from merganser.analysis.plan import extended_filter
+    def _source(self) -> Any:
+        from merganser.analysis.estimators import extended_filter
 
         return extended_filter

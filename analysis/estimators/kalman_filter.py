@@ -11,13 +11,13 @@ from merganser.analysis.controllers.linear_quadratic_regulator import numbers_of
 from merganser.analysis.estimators.observer import Observer, checked_covariance
 from merganser.analysis.estimators.observer_code import KeptAlive, ObserverCode
 from merganser.framework import Context, InputPort, LeafOutputPort, System, SystemScalarConverter
-from merganser.framework.core.native_code import FAILURE, InputOf, NativeCode
-from merganser.framework.core.native_function import copy
-from merganser.framework.core.native_wires import PartOf
-from merganser.framework.native.addresses import address_of_array
+from merganser.framework.core.context.native_code import FAILURE, InputOf, NativeCode
+from merganser.framework.core.declarations.native_function import copy
+from merganser.framework.core.declarations.native_wires import PartOf
+from merganser.framework.native.memory.addresses import address_of_array
 
 if TYPE_CHECKING:
-    from merganser.analysis.plan.filter_room import FilterRoom
+    from merganser.analysis.estimators.filter_workspace import FilterWorkspace
 
 __all__ = ["KalmanFilter"]
 
@@ -129,20 +129,20 @@ class KalmanFilter(Observer):
 
     # ------------------------------------------------------------------ the filter itself
 
-    def _text(self) -> Any:
-        """The module with the text of the filter, which is imported when it is needed (analysis/plan/filter_room.py).
+    def _source(self) -> Any:
+        """The module with the source of the filter, which is imported when it is needed (filter_workspace.py).
 
         Its `update` computes, in discrete time, xhat[n+1] and P[n+1] from those that know the measurements before time
         n, else the rates; P comes out symmetric.
         """
         raise NotImplementedError
 
-    def _put_constants(self, room: FilterRoom) -> None:
+    def _put_constants(self, workspace: FilterWorkspace) -> None:
         """Puts what stays the same into the sections that a filter has of its own."""
 
-    def _new_room(self, context: Context, calls_python: bool = True) -> FilterRoom | None:
+    def _new_workspace(self, context: Context, calls_python: bool = True) -> FilterWorkspace | None:
         """What the text of the filter works on; None if it cannot do without calling Python, where it should."""
-        from merganser.analysis.plan.filter_room import FilterRoom
+        from merganser.analysis.estimators.filter_workspace import FilterWorkspace
 
         model, num_inputs = self._model(context), 0 if self._u is None else self._u.size()
         tapes = [*model.tapes()] if model.can_be_lowered(context) else []
@@ -151,31 +151,31 @@ class KalmanFilter(Observer):
         if not calls_python and len(tapes) < (4 if self._is_linearized else 2):
             return None
         python = model if calls_python else None
-        room = FilterRoom(self._text(), python, (self._W, self._V), num_inputs, self._period > 0.0, tapes)
-        self._put_constants(room)
-        return room
+        workspace = FilterWorkspace(self._source(), python, (self._W, self._V), num_inputs, self._period > 0.0, tapes)
+        self._put_constants(workspace)
+        return workspace
 
     def _calc(self, context: Context) -> Array:
         """The next state, or its rate; good until the next one."""
         model, state = self._model(context), self._state(context)
-        room = model.workspace
-        if room is None or (room.has_tapes and not model.is_lowered()):
-            room = model.workspace = self._new_room(context)
-        return room.run(context.get_time(), state, self._measured(context), self._input(context))
+        workspace = model.workspace
+        if workspace is None or (workspace.has_tapes and not model.is_lowered()):
+            workspace = model.workspace = self._new_workspace(context)
+        return workspace.run(context.get_time(), state, self._measured(context), self._input(context))
 
 
 class _FilterCode(ObserverCode):
     """The filter as an operation."""
 
     def code(self, context: Any, model: Any, result: Any, state: Any) -> NativeCode | None:
-        from merganser.analysis.plan import filter_room as o
+        from merganser.analysis.estimators import filter_workspace as o
 
         observer: Any = self.observer
-        room = observer._new_room(context, calls_python=False)
-        if room is None:
+        workspace = observer._new_workspace(context, calls_python=False)
+        if workspace is None:
             return None
         f: list[Any] = [0] * o.OP_NUM_FIELDS
-        f[o.OP_FAILURE], f[o.OP_FIELDS] = FAILURE, address_of_array(room.fields)
-        f[o.OP_UPDATE], f[o.OP_STATE], f[o.OP_RESULT] = room.address_of_update(), state, result
+        f[o.OP_FAILURE], f[o.OP_FIELDS] = FAILURE, address_of_array(workspace.fields)
+        f[o.OP_UPDATE], f[o.OP_STATE], f[o.OP_RESULT] = workspace.address_of_update(), state, result
         f[o.OP_MEASURED], f[o.OP_INPUT] = InputOf(0), InputOf(1) if observer._u is not None else 0
-        return NativeCode(o.KALMAN_FILTER, tuple(f), KeptAlive(*model.tapes(), room))
+        return NativeCode(o.KALMAN_FILTER, tuple(f), KeptAlive(*model.tapes(), workspace))

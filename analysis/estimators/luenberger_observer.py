@@ -11,9 +11,9 @@ from merganser.analysis.controllers.linear_quadratic_regulator import numbers_of
 from merganser.analysis.estimators.observer import Observer, require_finite
 from merganser.analysis.estimators.observer_code import KeptAlive, ObserverCode
 from merganser.framework import Context, LeafOutputPort, System
-from merganser.framework.core.element_functions import left_to_right_product
-from merganser.framework.core.native_code import FAILURE, InputOf, NativeCode
-from merganser.framework.native.addresses import address_of_array
+from merganser.framework.core.context.native_code import FAILURE, InputOf, NativeCode
+from merganser.framework.core.scalars.element_functions import left_to_right_product
+from merganser.framework.native.memory.addresses import address_of_array
 
 __all__ = ["LuenbergerObserver"]
 
@@ -86,7 +86,7 @@ class _LuenbergerCode(ObserverCode):
     """The observer as an operation."""
 
     def code(self, context: Any, model: Any, result: Any, state: Any) -> NativeCode:
-        from merganser.analysis.plan import observer_operations as o  # loads numba
+        from merganser.analysis.estimators import observer_operations as o  # loads numba
 
         observer: Any = self.observer
         dynamics, output = model.tapes()

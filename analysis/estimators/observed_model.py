@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import Context, System
-from merganser.framework.core.events import EventKind, TriggerType
-from merganser.framework.core.execution import compute_updates, raise_if_failed
+from merganser.framework.core.context.native_code import NativeCode, may_compile
+from merganser.framework.core.declarations.events import EventKind, TriggerType
+from merganser.framework.core.declarations.execution import compute_updates, raise_if_failed
+from merganser.framework.core.declarations.native_function import BoundNativeFunction
 from merganser.framework.core.inside import declared_events, input_ports, new_context, slot_of
-from merganser.framework.core.native_code import NativeCode, may_compile
-from merganser.framework.core.native_function import BoundNativeFunction
 from merganser.framework.primitives._updatable_code import UpdatableCode
-from merganser.framework.primitives.linearization import (
+from merganser.framework.primitives.linear.linearization import (
     by_complex_step,
     jacobian_of,
 )
@@ -74,7 +74,7 @@ class ObservedModel:
         """Whether f and g are operations throughout; then there are tapes.
 
         Args:
-            observer_context: what is lowered there is lowered anew when the model gets other coefficients.
+            observer_context: what is lowered there is lowered again when the model gets other coefficients.
         """
         here = self._evaluator(np.dtype(np.float64))
         if not (may_compile() and here.is_native):

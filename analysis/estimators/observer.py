@@ -12,8 +12,8 @@ from merganser.analysis.detached_context import detached_context
 from merganser.analysis.estimators.observed_model import ObservedModel
 from merganser.analysis.estimators.observer_code import ObserverCode
 from merganser.framework import Context, InputPort, LeafSystem, PortDataType, System, SystemScalarConverter, Value
+from merganser.framework.core.context.native_code import CONTINUOUS_STATE, CURRENT_TIME, InputOf, NativeCode
 from merganser.framework.core.inside import declare_storage, use_native_derivatives, use_native_event
-from merganser.framework.core.native_code import CONTINUOUS_STATE, CURRENT_TIME, InputOf, NativeCode
 
 __all__ = ["Observer", "checked_covariance", "require_finite"]
 

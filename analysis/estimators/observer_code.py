@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from merganser.framework.core.native_code import (
+from merganser.framework.core.context.native_code import (
     CONTINUOUS_STATE,
     OUTPUT,
     DiscreteStateOf,
@@ -58,10 +58,10 @@ class ObserverCode:
         model = observer._model(context)
         if model.can_be_lowered(context) and model.native_code is None:
             if observer._period:
-                places: tuple[Any, Any] = NextDiscreteStateOf(0), DiscreteStateOf(0)
+                offsets: tuple[Any, Any] = NextDiscreteStateOf(0), DiscreteStateOf(0)
             else:
-                places = OUTPUT, CONTINUOUS_STATE
-            model.native_code = self.code(context, model, *places)
+                offsets = OUTPUT, CONTINUOUS_STATE
+            model.native_code = self.code(context, model, *offsets)
         code: NativeCode | None = model.native_code
         return code
 
@@ -71,7 +71,7 @@ class ObserverCode:
         Args:
             context: of the observer.
             model: the ObservedModel there, which has tapes.
-            result: stands for the place of what it computes.
-            state: stands for the place of the observer's state.
+            result: stands for the offset of what it computes.
+            state: stands for the offset of the observer's state.
         """
         raise NotImplementedError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from merganser.analysis.estimators.luenberger_observer import LuenbergerObserver
-from merganser.framework.core.templates import SystemTemplate
+from merganser.framework.core.scalars.templates import SystemTemplate
 
 __all__ = ["LuenbergerObserver_"]
 

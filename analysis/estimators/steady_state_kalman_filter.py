@@ -18,7 +18,7 @@ from merganser.analysis.controllers.linear_quadratic_regulator import (
 from merganser.analysis.estimators.luenberger_observer import LuenbergerObserver
 from merganser.analysis.estimators.observer import checked_covariance
 from merganser.framework import Context, System
-from merganser.framework.core.arguments import bind_overload
+from merganser.framework.core.values.arguments import bind_overload
 from merganser.framework.primitives import Linearize, LinearSystem
 
 __all__ = ["DiscreteTimeSteadyStateKalmanFilter", "SteadyStateKalmanFilter"]

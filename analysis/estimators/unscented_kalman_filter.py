@@ -12,7 +12,7 @@ from merganser.analysis.estimators.kalman_filter import KalmanFilter
 from merganser.framework import Context, System
 
 if TYPE_CHECKING:
-    from merganser.analysis.plan.filter_room import FilterRoom
+    from merganser.analysis.estimators.filter_workspace import FilterWorkspace
 
 __all__ = ["UnscentedKalmanFilter"]
 
@@ -83,12 +83,12 @@ class UnscentedKalmanFilter(KalmanFilter):
         weights[0] += 1.0 - alpha**2 + beta
         self._constants = spread, mean_weights, weights  # (2)
 
-    def _text(self) -> Any:
-        from merganser.analysis.plan import unscented_filter
+    def _source(self) -> Any:
+        from merganser.analysis.estimators import unscented_filter
 
         return unscented_filter
 
-    def _put_constants(self, room: FilterRoom) -> None:
-        text = self._text()
+    def _put_constants(self, workspace: FilterWorkspace) -> None:
+        text = self._source()
         for section, values in zip((text.SPREAD, text.MEAN_WEIGHTS, text.WEIGHTS), self._constants):
-            room.put(section, np.asarray(values))
+            workspace.put(section, np.asarray(values))

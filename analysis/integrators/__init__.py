@@ -5,6 +5,7 @@ from merganser.analysis.integrators.dense_output import DenseOutput
 from merganser.analysis.integrators.explicit_runge_kutta import (
     BogackiShampine3Integrator,
     ExplicitEulerIntegrator,
+    ExplicitRungeKutta,
     RungeKutta2Integrator,
     RungeKutta3Integrator,
     RungeKutta5Integrator,
@@ -14,11 +15,14 @@ from merganser.analysis.integrators.implicit_euler import ImplicitEulerIntegrato
 from merganser.analysis.integrators.jacobian import JacobianComputationScheme
 from merganser.analysis.integrators.radau import Radau1Integrator, Radau3Integrator, RadauIntegrator
 from merganser.analysis.integrators.semi_explicit_euler import SemiExplicitEulerIntegrator
+from merganser.analysis.integrators.tableaus import ButcherTableau
 
 __all__ = [
     "BogackiShampine3Integrator",
+    "ButcherTableau",
     "DenseOutput",
     "ExplicitEulerIntegrator",
+    "ExplicitRungeKutta",
     "ImplicitEulerIntegrator",
     "ImplicitIntegrator",
     "IntegratorBase",

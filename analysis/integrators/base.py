@@ -25,13 +25,13 @@ from merganser.analysis.integrators.stepping import (
     shortest_step_size,
 )
 from merganser.framework import Context, System
+from merganser.framework.core.context.native_code import may_compile
+from merganser.framework.core.context.nonfinite import blame_derivatives, is_finite
 from merganser.framework.core.inside import scalar_of, sources_of_breaks
-from merganser.framework.core.native_code import may_compile
-from merganser.framework.core.nonfinite import blame_derivatives, is_finite
 from merganser.framework.later_code import LaterCode, note_steps, pays_to_load
-from merganser.framework.native.addresses import address_of_array
-from merganser.framework.native.argument_types import type_key
-from merganser.framework.native.tape import SUCCEEDED
+from merganser.framework.native.compiler.argument_types import type_key
+from merganser.framework.native.memory.addresses import address_of_array
+from merganser.framework.native.memory.tape import SUCCEEDED
 
 if TYPE_CHECKING:
     from merganser.analysis.integrators.compiled_steps import CompiledSteps

@@ -8,9 +8,8 @@ from merganser.analysis.integrators import step_fields as f
 from merganser.analysis.integrators.problem import Problem, attempt
 from merganser.analysis.integrators.stepping import begin_step, complete_step, note_step
 from merganser.framework.native import PreparedKernel, kernel, kernel_address, specialize
-from merganser.framework.native.addresses import address_of_array
-from merganser.framework.native.operation_list import run_all
-from merganser.framework.native.tape import (
+from merganser.framework.native.memory.addresses import address_of_array
+from merganser.framework.native.memory.tape import (
     FAILED,
     RAISED,
     SUCCEEDED,
@@ -19,6 +18,7 @@ from merganser.framework.native.tape import (
     no_failure,
     raise_kept,
 )
+from merganser.framework.native.operations.operation_list import run_all
 
 if TYPE_CHECKING:
     from merganser.analysis.integrators.base import IntegratorBase
@@ -69,7 +69,7 @@ class CompiledSteps:
         integrator: with a Context of floats.
 
     Attributes:
-        place: address of the integrator's integers.
+        address: of the integrator's integers.
     """
 
     def __init__(self, integrator: IntegratorBase) -> None:
@@ -78,15 +78,15 @@ class CompiledSteps:
         self._place_of_failure: int = address_of_array(self._failure)
         self._callbacks = integrator._record, self._evaluate  # kept, as only their addresses are passed on
         self._place_arrays()
-        self._take_step = specialize(take_step, self.place, 0.0)
+        self._take_step = specialize(take_step, self.address, 0.0)
         self._by_operations: int | None = None
         self._by_python: int | None = None
-        self._integers[f.ATTEMPT] = kernel_address(type(integrator).attempt, self.place)
+        self._integers[f.ATTEMPT] = kernel_address(type(integrator).attempt, self.address)
 
     def _place_arrays(self) -> None:
         integrator = self._integrator
         self._integers = s = integrator._integer_array
-        self.place: int = address_of_array(s)
+        self.address: int = address_of_array(s)
         s[f.VALUES] = address_of_array(integrator._store.flat)
         s[f.RECORD], s[f.IN_PYTHON] = map(id, self._callbacks)
         s[f.X_START], s[f.XDOT_START] = address_of_array(integrator._x_start), address_of_array(integrator._xdot_start)
@@ -126,7 +126,7 @@ class CompiledSteps:
             self._compute_by(operations[0])
             store.invalid |= down["time"] | down["xc"]
         num_evaluations = s[f.NUM_EVALUATIONS]
-        status: int = self._take_step(self.place, target)
+        status: int = self._take_step(self.address, target)
         if operations is not None:
             if status == FAILED:  # Python says why
                 s[f.COUNTED : f.BEFORE] = s[f.BEFORE : f.BEFORE + f.NUM_COUNTED]
@@ -144,7 +144,7 @@ class CompiledSteps:
         way = self._integers[f.WAY : f.END_OF_WAY].copy()
         try:
             self._compute_in_python()
-            self._conclude(specialize(try_step, self.place)(self.place))
+            self._conclude(specialize(try_step, self.address)(self.address))
         finally:
             self._note_moves()
             self._integers[f.WAY : f.END_OF_WAY] = way
@@ -161,8 +161,8 @@ class CompiledSteps:
 
     def _compute_in_python(self) -> None:
         if self._by_python is None:
-            self._by_python = kernel_address(evaluate_by_python, self.place)
-        self._set_evaluator(self._by_python, self.place)
+            self._by_python = kernel_address(evaluate_by_python, self.address)
+        self._set_evaluator(self._by_python, self.address)
 
     def _set_evaluator(self, evaluate: int, evaluator: int) -> None:
         s = self._integrator._integers

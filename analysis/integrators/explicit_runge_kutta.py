@@ -32,7 +32,7 @@ from merganser.analysis.integrators.tableaus import (
 )
 from merganser.framework import Context, System
 from merganser.framework.native import device, kernel
-from merganser.framework.native.tape import SUCCEEDED
+from merganser.framework.native.memory.tape import SUCCEEDED
 
 __all__ = [
     "BogackiShampine3Integrator",
@@ -90,7 +90,11 @@ def _scale_weights(p: Problem, h: float) -> None:
 
 
 class ExplicitRungeKutta(IntegratorBase):
-    """Steps by the method of a Butcher tableau."""
+    """Steps by the method of a Butcher tableau: a class that is derived from this one names its tableau, and is done.
+
+    Attributes:
+        tableau: the method.
+    """
 
     tableau: ButcherTableau
     attempt = try_runge_kutta_step

@@ -27,7 +27,7 @@ from merganser.analysis.integrators.problem import (
     vector,
 )
 from merganser.framework.native import device, kernel
-from merganser.framework.native.tape import SUCCEEDED
+from merganser.framework.native.memory.tape import SUCCEEDED
 
 __all__ = ["ImplicitEulerIntegrator", "VelocityImplicitEulerIntegrator"]
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.enumeration import Enumeration
+from merganser.framework.common.enumeration import Enumeration
 
 __all__ = ["FullMatrix", "JacobianComputationScheme", "LinearAlgebra", "VelocityMatrix"]
 

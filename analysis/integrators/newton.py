@@ -42,7 +42,7 @@ from merganser.analysis.integrators.problem import (
     vector,
 )
 from merganser.framework.native import device
-from merganser.framework.native.tape import SUCCEEDED
+from merganser.framework.native.memory.tape import SUCCEEDED
 
 __all__ = ["begin_attempt", "linearize_at_start", "solve"]
 

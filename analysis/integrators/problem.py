@@ -1,8 +1,8 @@
-"""What the text of a step says: evaluate the derivatives, move to a time and state, sum the stages.
+"""The primitives in which steps are written: evaluate the derivatives, move to a time and state, combine the stages.
 
-Each of these words has two forms. In compiled code the problem `p` is the address of an integrator's integers
-(step_fields.py), and values stand in the flat array of the Context. In Python it is the integrator itself, and arrays
-may hold numbers of any kind. So one text of a method, or of the control of steps, serves both.
+Each has a Python and a compiled implementation. In compiled code the problem `p` is the address of an integrator's
+integers (step_fields.py), and values are in the flat array of the Context. In Python it is the integrator itself, and
+arrays may hold numbers of any type. So a method, or the control of steps, is written once for both.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.analysis.integrators import step_fields as f
-from merganser.framework.core.nonfinite import is_finite
+from merganser.framework.core.context.nonfinite import is_finite
 from merganser.framework.native import compiled_form, device
-from merganser.framework.native.tape import (
+from merganser.framework.native.memory.tape import (
     SUCCEEDED,
     call_kernel,
     call_python,
     doubles_at,
     integers_at,
 )
-from merganser.framework.native.views import described_array
+from merganser.framework.native.memory.views import described_array
 
 if TYPE_CHECKING:
     from merganser.analysis.integrators.base import IntegratorBase
@@ -329,7 +329,7 @@ def _evaluate(p: int, xdot_out: Array) -> int:
 
 @device
 def evaluate_start(p: Problem, xdot_out: Array) -> int:
-    """Computes k_1 at the start of the step, once for all attempts; not anew if the derivatives there are current."""
+    """Computes k_1 at the start of the step, once for all attempts; not again if the derivatives there are current."""
     s = integers_of(p)
     status = SUCCEEDED
     if not s[f.KNOWS_START]:
@@ -349,7 +349,7 @@ def derivatives_change(p: IntegratorBase) -> None:
 @compiled_form(derivatives_change)
 def _derivatives_change(p: int) -> None:
     s = integers_at(p)
-    s[f.IS_CURRENT], s[f.HAS_MOVED] = 0, 1  # so that Python, if it computes them, does so anew
+    s[f.IS_CURRENT], s[f.HAS_MOVED] = 0, 1  # so that Python, if it computes them, does so again
 
 
 def is_current(p: IntegratorBase) -> bool:

@@ -31,7 +31,7 @@ from merganser.analysis.integrators.problem import (
 from merganser.analysis.integrators.small_lu import factor_shifted, solve_factored
 from merganser.framework import Context, System
 from merganser.framework.native import compiled_form, device, kernel
-from merganser.framework.native.tape import SUCCEEDED
+from merganser.framework.native.memory.tape import SUCCEEDED
 
 __all__ = ["Radau1Integrator", "Radau3Integrator", "RadauIntegrator", "RadauMethod"]
 

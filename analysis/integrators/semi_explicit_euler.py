@@ -20,7 +20,7 @@ from merganser.analysis.integrators.problem import (
 )
 from merganser.framework import Context, System
 from merganser.framework.native import kernel
-from merganser.framework.native.tape import SUCCEEDED
+from merganser.framework.native.memory.tape import SUCCEEDED
 
 __all__ = ["SemiExplicitEulerIntegrator"]
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from merganser.analysis.integrators import step_fields as f
-from merganser.framework.core.arguments import checked_number
-from merganser.framework.native.addresses import address_of_array
+from merganser.framework.core.values.arguments import checked_number
+from merganser.framework.native.memory.addresses import address_of_array
 
 __all__ = ["IntegratorSettings"]
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import itertools
 
-from merganser.framework.native.tape import AGAIN
+from merganser.framework.native.memory.tape import AGAIN
 
-# What a step comes to, beside what operations come to (framework/native/tape.py); it is not taken then.
+# What a step comes to, beside what operations come to (framework/native/memory/tape.py); it is not taken then.
 (
     SHORTER,  # a shorter one is to be tried
     NOT_FINITE,  # a value is not finite, or the equations of the shortest step could not be solved

@@ -34,7 +34,7 @@ from merganser.analysis.integrators.problem import (
 )
 from merganser.analysis.integrators.step_size import is_too_fine, next_step_size, rounding_at
 from merganser.framework.native import device
-from merganser.framework.native.tape import SUCCEEDED
+from merganser.framework.native.memory.tape import SUCCEEDED
 
 __all__ = [
     "begin_step",

@@ -1,4 +1,4 @@
-"""What a compiled loop leaves to Python: operations that call back (`call_back` in framework/native/operations.py).
+"""What a compiled loop leaves to Python: operations that call back (`call_back` of framework/native/operations).
 
 Each brings what the Context knows up to date, does its work, and notes what that has changed. An exception ends the
 loop.
@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from merganser.analysis.plan import fields as f
-from merganser.framework.core.derivatives import compute_for
-from merganser.framework.core.events import DID_ITS_WORK, DID_NOTHING, EventKind
-from merganser.framework.core.execution import call_handler, compute_updates
-from merganser.framework.native.tape import AGAIN, SUCCEEDED
+from merganser.framework.core.context.derivatives import compute_for
+from merganser.framework.core.declarations.events import DID_ITS_WORK, DID_NOTHING, EventKind
+from merganser.framework.core.declarations.execution import call_handler, compute_updates
+from merganser.framework.native.memory.tape import AGAIN, SUCCEEDED
 
 if TYPE_CHECKING:
-    from merganser.analysis.event_schedule import EventList, EventSchedule
     from merganser.analysis.plan.plan import Plan
-    from merganser.analysis.witness_isolation import WitnessWatch
-    from merganser.framework.core.store import CacheSlot
+    from merganser.analysis.simulation.event_schedule import EventList, EventSchedule
+    from merganser.analysis.simulation.witness_isolation import WitnessWatch
+    from merganser.framework.core.context.store import CacheSlot
 
 __all__ = ["DisturbanceError", "Handler", "SlotComputation", "WatchedStep", "key_of"]
 
@@ -96,7 +96,8 @@ class Handler:
         plan = self._plan
         fields = plan.fields
         plan.note_changes(self._valid)
-        self.left_out[0] = 0
+        if self.demand is not None:
+            self.left_out[0] = 0
         context, event = self.events[0]
         store = context.store
         outer_reads, outer_reader, invalid = store.reads, store.reader, store.invalid

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 
-from merganser.framework.native.tape import AGAIN
+from merganser.framework.native.memory.tape import AGAIN
 
-# Why the loop ends: what operations come to (framework/native/tape.py), then:
+# Why the loop ends: what operations come to (framework/native/memory/tape.py), then:
 (
     DONE,  # the boundary time is reached
     PAUSE,  # as many steps as were asked for are done
@@ -41,7 +41,7 @@ HAS_EFFECT = next(_number)  # whether an event of the group in progress had some
 MUST_STOP = next(_number)  # whether to stop once the events in progress are done
 STEPS_LEFT = next(_number)  # until the loop pauses
 ROOM_IN_LOGS = next(_number)  # samples for which every log has room
-IS_OUT_OF_DATE = next(_number)  # whether the program is to be made anew after the events in progress
+IS_OUT_OF_DATE = next(_number)  # whether the program is to be made again after the events in progress
 NUM_STEPS = next(_number)  # counts since the loop was entered
 NUM_STATE_UPDATES = next(_number)
 NUM_UPDATES = next(_number)
@@ -54,17 +54,17 @@ ALL_END = next(_number)
 STAGE_BEGIN = next(_number)  # those that depend on time or continuous state
 STAGE_END = next(_number)
 NUM_CLOCKS = next(_number)
-NUM_BELLS = next(_number)
+NUM_NOTIFICATIONS = next(_number)
 # Addresses of arrays:
 REALS = next(_number)  # the fields of floats
 VALUES = next(_number)  # the flat array of the Context: time, continuous state, its derivatives, ...
-OPERATIONS = next(_number)  # place of the list of operations
+OPERATIONS = next(_number)  # address of the list of operations
 FAILURE = next(_number)  # where an exception goes that a function of Python has raised
 GROUPS = next(_number)  # shape [number of groups, GROUP_SIZE]
 PLACES_OF_GROUPS = next(_number)  # where a group is found by its clocks: its number + 1 or 0, see group_place()
 LAST_PLACE = next(_number)  # the last index there, a power of 2 minus 1
 CLOCKS = next(_number)  # see clocks.py
-BELLS = next(_number)  # see ArrivalWatch
+NOTIFICATIONS = next(_number)  # see ArrivalWatch
 WATCH = next(_number)  # when to look for signals, see below
 LOOK = next(_number)  # functions of Python: looks for signals and shows progress
 ADD_GROUP = next(_number)  # adds the group of the clocks in DUE

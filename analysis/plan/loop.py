@@ -14,11 +14,10 @@ from merganser.analysis.integrators import step_fields as sf
 from merganser.analysis.integrators.compiled_steps import STEPS
 from merganser.analysis.integrators.explicit_runge_kutta import try_runge_kutta_step
 from merganser.analysis.plan import fields as f
-from merganser.analysis.plan.clocks import strike_after
 from merganser.analysis.plan.running import evaluate, look_now_and_then, note_move, run
+from merganser.analysis.simulation.clocks import strike_after
 from merganser.framework.native import PreparedKernel, device, kernel
-from merganser.framework.native.operation_list import AT
-from merganser.framework.native.tape import (
+from merganser.framework.native.memory.tape import (
     AGAIN,
     FAILED,
     RAISED,
@@ -28,6 +27,7 @@ from merganser.framework.native.tape import (
     doubles_at,
     integers_at,
 )
+from merganser.framework.native.operations.operation_list import AT
 
 __all__ = ["LOOP", "advance", "group_place"]
 
@@ -36,10 +36,10 @@ _SPREAD = 0x1E3779B97F4A7C15  # its product with small numbers has bits all over
 
 @kernel
 def advance(
-    fields_place: int,  # address of the fields of integers
+    fields_address: int,  # address of the fields of integers
 ) -> int:
     """Takes steps until there is a reason to end, see fields.py."""
-    i = integers_at(fields_place)
+    i = integers_at(fields_address)
     r = doubles_at(i[f.REALS])
     values = doubles_at(i[f.VALUES])
     outcome = _end_step(i, r, values) if i[f.PLACE] == f.ENDING else SUCCEEDED
@@ -253,16 +253,16 @@ def _pass_time(i: Any, r: Any, values: Any) -> int:
 @device
 def _has_rung(i: Any) -> bool:
     """Whether something has come from outside since Python last took in what had."""
-    bells = integers_at(i[f.BELLS])
-    for k in range(i[f.NUM_BELLS]):  # noqa: SIM110  it is compiled
-        if integers_at(bells[2 * k])[0] != bells[2 * k + 1]:
+    notifications = integers_at(i[f.NOTIFICATIONS])
+    for k in range(i[f.NUM_NOTIFICATIONS]):  # noqa: SIM110  it is compiled
+        if integers_at(notifications[2 * k])[0] != notifications[2 * k + 1]:
             return True
     return False
 
 
 @device
 def _forget_step(s: Any, values: Any) -> None:
-    """Takes back what has been counted in a step that will be taken anew, with the same derivatives at its start."""
+    """Takes back what has been counted in a step that will be taken again, with the same derivatives at its start."""
     for k in range(sf.NUM_COUNTED):
         s[sf.COUNTED + k] = s[sf.BEFORE + k]
     if s[sf.WAS_CURRENT] and s[sf.KNOWS_START]:

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.events import EventKind, TriggerType
+from merganser.framework.core.declarations.events import EventKind, TriggerType
 from merganser.framework.core.inside import declared_events, slot_of
+from merganser.framework.math.difference_steps import COMPLEX_STEP
 from merganser.framework.native import device
-from merganser.framework.native.addresses import address_of_array
-from merganser.framework.native.assembly import Assembly, order_of_computation, place_relative_to
-from merganser.framework.native.operation_list import run_all
-from merganser.framework.native.tape import SUCCEEDED, complexes_at, doubles_at, integers_at
-from merganser.framework.primitives.linearization import COMPLEX_STEP
+from merganser.framework.native.memory.addresses import address_of_array
+from merganser.framework.native.memory.tape import SUCCEEDED, complexes_at, doubles_at, integers_at
+from merganser.framework.native.operations.assembly import Assembly, offset_in, order_of_computation
+from merganser.framework.native.operations.operation_list import run_all
 
 __all__ = [
     "ModelTape",
@@ -36,13 +36,13 @@ _FIRST_STATE = 1  # in the flat array; the time stands before
 
 # Integers that describe a tape to compiled code.
 _number = itertools.count()
-OPERATIONS = next(_number)  # place of the list of operations
+OPERATIONS = next(_number)  # address of the list of operations
 VALUES = next(_number)  # address of the flat array
-STATE = next(_number)  # place of the state
+STATE = next(_number)  # offset of the state
 NUM_STATES = next(_number)
-INPUT = next(_number)  # place of the input
+INPUT = next(_number)  # offset of the input
 NUM_INPUTS = next(_number)
-RESULTS = next(_number)  # address of the places of the results
+RESULTS = next(_number)  # address of the offsets of the results
 NUM_RESULTS = next(_number)
 NUM_FIELDS = next(_number)
 
@@ -67,9 +67,9 @@ def run_model(tape_in: Any) -> bool:
 @device
 def take_results(tape_in: Any, target_out: Any, target: int) -> None:
     """Copies the results of a tape to target_out[target:]."""
-    flat, places = doubles_at(tape_in[VALUES]), integers_at(tape_in[RESULTS])
+    flat, offsets = doubles_at(tape_in[VALUES]), integers_at(tape_in[RESULTS])
     for i in range(tape_in[NUM_RESULTS]):
-        target_out[target + i] = flat[places[i]]
+        target_out[target + i] = flat[offsets[i]]
 
 
 @device
@@ -90,17 +90,17 @@ def move_complex_model(
 @device
 def take_real_results(tape_in: Any, target_out: Any) -> None:
     """Copies the real parts of the results of a tape of complex numbers to target_out."""
-    flat, places = complexes_at(tape_in[VALUES]), integers_at(tape_in[RESULTS])
+    flat, offsets = complexes_at(tape_in[VALUES]), integers_at(tape_in[RESULTS])
     for i in range(tape_in[NUM_RESULTS]):
-        target_out[i] = flat[places[i]].real
+        target_out[i] = flat[offsets[i]].real
 
 
 @device
 def take_slopes(tape_in: Any, target_out: Any, target: int, stride: int) -> None:
     """Puts the derivatives of the results by that element at target_out[target], target_out[target + stride], ..."""
-    flat, places = complexes_at(tape_in[VALUES]), integers_at(tape_in[RESULTS])
+    flat, offsets = complexes_at(tape_in[VALUES]), integers_at(tape_in[RESULTS])
     for i in range(tape_in[NUM_RESULTS]):
-        target_out[target + stride * i] = flat[places[i]].imag / COMPLEX_STEP
+        target_out[target + stride * i] = flat[offsets[i]].imag / COMPLEX_STEP
 
 
 class ModelTape:
@@ -126,23 +126,23 @@ class ModelTape:
         self._context = context
         self._assembly = Assembly(context.store)
         if output is not None:
-            places = self._add_output(output)
+            offsets = self._add_output(output)
         else:
-            places = self._add_update() if is_discrete else self._add_derivatives()
+            offsets = self._add_update() if is_discrete else self._add_derivatives()
         if self._assembly.reads_abstract_state:
             raise LookupError  # it is tried out for numbers alone
-        self._results = np.array(places, dtype=np.int64)
+        self._results = np.array(offsets, dtype=np.int64)
         flat = context.store.flat
         self._operations = self._assembly.finish()
         f: NDArray[np.int64] = np.zeros(NUM_FIELDS, dtype=np.int64)
-        f[OPERATIONS], f[VALUES] = self._operations.place, address_of_array(flat)
-        f[RESULTS], f[NUM_RESULTS] = address_of_array(self._results), len(places)
+        f[OPERATIONS], f[VALUES] = self._operations.address, address_of_array(flat)
+        f[RESULTS], f[NUM_RESULTS] = address_of_array(self._results), len(offsets)
         x = context.peek_state()
         state = x.get_discrete_state(0).value() if is_discrete else x.get_continuous_state().get_vector().value()
-        f[STATE], f[NUM_STATES] = place_relative_to(flat, state) if is_discrete else _FIRST_STATE, len(state)
+        f[STATE], f[NUM_STATES] = offset_in(flat, state) if is_discrete else _FIRST_STATE, len(state)
         if fixed_input is not None and fixed_input.value.size():
             values = fixed_input.value.value()
-            f[INPUT], f[NUM_INPUTS] = place_relative_to(flat, values), len(values)
+            f[INPUT], f[NUM_INPUTS] = offset_in(flat, values), len(values)
         self.fields = f
 
     def is_current(self) -> bool:
@@ -151,22 +151,22 @@ class ModelTape:
 
     def settle(self) -> None:
         """To be called when Python takes over, see NativeCode.on_stop."""
-        for settle in self._assembly.settlers:
-            settle()
+        for write_back in self._assembly.write_backs:
+            write_back()
 
     def _add_derivatives(self) -> list[int]:
-        """Adds operations; returns the places of the derivatives."""
+        """Adds operations; returns the offsets of the derivatives."""
         slots = [slot for slot in self._context.derivative_slots if slot.entry.vector_size]
         self._add_entries(slots)
-        return [place for slot in slots for place in _places_of(slot)]
+        return [offset for slot in slots for offset in _offsets_of(slot)]
 
     def _add_output(self, port: Any) -> list[int]:
         slot = slot_of(port, self._context)
         self._add_entries([slot])
-        return _places_of(slot)
+        return _offsets_of(slot)
 
     def _add_update(self) -> list[int]:
-        """Adds operations; returns the places of the next state."""
+        """Adds operations; returns the offsets of the next state."""
         context, assembly = self._context, self._assembly
         events = [
             (leaf, event)
@@ -180,7 +180,7 @@ class ModelTape:
         self._add_entries([source for source in sources if hasattr(source, "entry")])
         leaf = events[0][0]  # all are of the leaf system that has the state
         state, room = leaf.layout.discrete_offsets[0], leaf.room_for_update().get_vector(0)
-        following = place_relative_to(context.store.flat, room.value())
+        following = offset_in(context.store.flat, room.value())
         assembly.add_copy(room.size(), state, following)
         if not all(assembly.add(code, leaf) for leaf, code in codes):
             raise LookupError
@@ -192,7 +192,7 @@ class ModelTape:
             raise LookupError
 
 
-def _places_of(slot: Any) -> list[int]:
-    """The places of the elements of a cache entry's value."""
+def _offsets_of(slot: Any) -> list[int]:
+    """The offsets of the elements of a cache entry's value."""
     offset = slot.context.layout.entry_offsets[slot.number]
     return [offset + i for i in range(slot.entry.vector_size)]

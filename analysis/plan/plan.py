@@ -7,28 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from merganser.analysis.event_schedule import NOTHING, EventList, SimultaneousEvents
 from merganser.analysis.integrators import step_fields as sf
 from merganser.analysis.integrators.compiled_steps import STEPS
 from merganser.analysis.plan import fields as f
 from merganser.analysis.plan.callbacks import DisturbanceError, Handler, WatchedStep
-from merganser.analysis.plan.clocks import forget_strikes
 from merganser.analysis.plan.loop import advance
 from merganser.analysis.plan.program import Program
 from merganser.analysis.plan.running import evaluate
-from merganser.framework.core.events import DID_ITS_WORK, DID_NOTHING, EventKind, EventStatus, most_severe
-from merganser.framework.core.execution import NOTHING_BEGUN, Begun
+from merganser.analysis.simulation.clocks import forget_strikes
+from merganser.analysis.simulation.event_schedule import NOTHING, EventList, SimultaneousEvents
+from merganser.framework.core.declarations.events import DID_ITS_WORK, DID_NOTHING, EventKind, EventStatus, most_severe
+from merganser.framework.core.declarations.execution import NOTHING_BEGUN, Begun
 from merganser.framework.native import kernel_address, specialize
-from merganser.framework.native.addresses import address_of_array
-from merganser.framework.native.assembly import place_relative_to
-from merganser.framework.native.tape import AGAIN, RAISED, SUCCEEDED, clock_address
+from merganser.framework.native.memory.addresses import address_of_array
+from merganser.framework.native.memory.tape import AGAIN, RAISED, SUCCEEDED, clock_address
 from merganser.framework.primitives import VectorLog
 
 if TYPE_CHECKING:
-    from merganser.analysis.event_schedule import EventSchedule
     from merganser.analysis.integrators import IntegratorBase
     from merganser.analysis.progress import SimulationProgress
-    from merganser.analysis.witness_isolation import WitnessWatch
+    from merganser.analysis.simulation.event_schedule import EventSchedule
+    from merganser.analysis.simulation.witness_isolation import WitnessWatch
     from merganser.framework import Context
 
 __all__ = ["Plan", "make_plan"]
@@ -110,10 +109,10 @@ class Plan:
         self._integers[f.LOOK], self._integers[f.ADD_GROUP], self._integers[f.MAKE_ROOM] = map(id, self._callbacks)
         self._watched_step: WatchedStep | None = None
         self.begin(NOTHING, None)
-        self._place = address_of_array(self._integers)
+        self._address = address_of_array(self._integers)
         self._set_up_loop()
         self._lower()
-        self._advance = specialize(advance, self._place)
+        self._advance = specialize(advance, self._address)
 
     # ------------------------------------------------------------------ what the loop needs to know
 
@@ -123,18 +122,18 @@ class Plan:
         i[f.REALS], i[f.VALUES] = address_of_array(self._reals), address_of_array(self._store.flat)
         i[f.CLOCKS], i[f.NUM_CLOCKS] = address_of_array(self._clocks), self._schedule.num_clocks()
         if self._schedule.arrivals is not None:
-            bells = self._schedule.arrivals.bells
-            i[f.BELLS], i[f.NUM_BELLS] = address_of_array(bells), len(bells)
+            notifications = self._schedule.arrivals.notifications
+            i[f.NOTIFICATIONS], i[f.NUM_NOTIFICATIONS] = address_of_array(notifications), len(notifications)
         i[f.STEP] = address_of_array(self._integrator._integer_array)
         i[f.TAKE_STEP] = STEPS.address()
-        self._evaluate = kernel_address(evaluate, self._place)
+        self._evaluate = kernel_address(evaluate, self._address)
 
     def _lower(self) -> None:
-        """Makes the program anew, for the dependencies, connections and groups of events known by now."""
+        """Makes the program again, for the dependencies, connections and groups of events known by now."""
         self._version = _OUT_OF_DATE
         self._has_new_reads = False
         version, routing = self._store.layout.version, self._store.routing
-        self._compiled_steps = self._integrator._compiled_steps()  # of its arrays, which it may have made anew
+        self._compiled_steps = self._integrator._compiled_steps()  # of its arrays, which it may have made again
         known_groups = [0]
         if hasattr(self, "_program"):
             known_groups = list(self._program.group_numbers)
@@ -154,7 +153,7 @@ class Plan:
     def _point_to_program(self, version: int) -> None:
         """Gives the loop the program, which is complete, and made for a version of what is known of dependencies."""
         i, program = self._integers, self._program
-        i[f.OPERATIONS], i[f.GROUPS] = program.operations.place, address_of_array(program.groups)
+        i[f.OPERATIONS], i[f.GROUPS] = program.operations.address, address_of_array(program.groups)
         i[f.PLACES_OF_GROUPS] = address_of_array(program.places_of_groups)
         i[f.LAST_PLACE] = len(program.places_of_groups) - 1
         i[f.FAILURE] = self._steps[sf.FAILURE] = address_of_array(program.operations.failure)
@@ -178,7 +177,6 @@ class Plan:
             return
         room, most = _PLENTY, self._program.most_samples
         flat, integers = self._store.flat, self._program.operations.integers
-        log_arrays = []
         for place in self._program.logs:
             log, first = place.log(), place.first
             arrays = log.native_arrays()
@@ -191,11 +189,8 @@ class Plan:
                 log.Reserve(2 * log.num_samples() + 2 * most)
                 arrays = log.native_arrays()
             times, data, count = arrays
-            log_arrays.append(arrays)
-            places = [place_relative_to(flat, array) for array in (count, times, data)]
-            integers[first : first + 4] = (len(times), *places)
+            integers[first : first + 4] = (len(times), *place.offsets_in(flat, (count, times, data)))
             room = min(room, (len(times) - log.num_samples()) // most - 1)
-        self._log_arrays = log_arrays  # kept alive while the loop knows where they are
         self._room_in_logs = self.fields[f.ROOM_IN_LOGS] = room
 
     # ------------------------------------------------------------------ running
@@ -253,7 +248,7 @@ class Plan:
 
     def is_current(self) -> bool:
         """Whether the program is that of the dependencies, connections and model as they are."""
-        return self.knows_dependencies() and self._program.is_current()
+        return self.knows_dependencies() and (not self._program.checks or self._program.is_current())
 
     def knows_dependencies(self) -> bool:
         """Whether the program is that of the dependencies, connections and arrays as they are."""
@@ -280,7 +275,7 @@ class Plan:
         i[f.TAKE_WATCHED_STEP] = 0 if self._watched_step is None else id(self._watched_step)
         self._begin_slice()
         self.reals[f.BOUNDARY] = boundary_time
-        s[sf.EVALUATE], s[sf.EVALUATOR], s[sf.FAILURE] = self._evaluate, self._place, i[f.FAILURE]
+        s[sf.EVALUATE], s[sf.EVALUATOR], s[sf.FAILURE] = self._evaluate, self._address, i[f.FAILURE]
         s[sf.CHANGING], s[sf.HAS_MOVED] = self._changing, 0
         forget_strikes(self._clocks, self._schedule.num_clocks())
         self.note_what_is_known()
@@ -309,8 +304,8 @@ class Plan:
             self._watched_step.note_end()
         self.num_steps, self.num_updates, self.num_publishes = i[f.NUM_STEPS], i[f.NUM_UPDATES], i[f.NUM_PUBLISHES]
         self.num_state_updates = i[f.NUM_STATE_UPDATES]
-        for settle in self._program.settlers:
-            settle()
+        for write_back in self._program.write_backs:
+            write_back()
         if self._has_failed and i[f.PLACE] != f.PUBLISHING:
             self.num_publishes -= 1  # publish events that fail do not count
         self._find_pending_events()
@@ -337,7 +332,7 @@ class Plan:
             self.owed = self.pending.publish
             others = DID_ITS_WORK if i[f.HAS_EFFECT] else DID_NOTHING
             self.statuses = [*self.statuses, *[others] * (i[f.HANDLED] - len(self.statuses))]
-        if self._outcome == RAISED and place == f.UPDATING:  # these updates have not been made, and happen anew
+        if self._outcome == RAISED and place == f.UPDATING:  # these updates have not been made, and happen again
             self.statuses = []
         if self._outcome == f.PYTHON_UPDATES:
             begin = self._program.groups[f.GROUP_SIZE * group + f.UPDATE_BEGIN]
@@ -396,12 +391,12 @@ class Plan:
 
     def _run(self) -> int:
         """Runs the loop; returns why it has ended, see fields.py."""
-        advance_loop, place = self._advance, self._place
-        self._outcome = advance_loop(place)
+        advance_loop, address = self._advance, self._address
+        self._outcome = advance_loop(address)
         while self._outcome == AGAIN:
             self.note_changes()
             self._lower()
-            self._outcome = advance_loop(place)
+            self._outcome = advance_loop(address)
         self.raise_what_was_kept(self._outcome)
         return self._outcome
 

@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 from merganser.analysis.plan import fields as f
 from merganser.analysis.plan.callbacks import Handler, SlotComputation, key_of
 from merganser.analysis.plan.loop import group_place
-from merganser.framework.core.derivatives import slots_behind
-from merganser.framework.core.events import DeclaredEvent, EventKind
-from merganser.framework.core.store import CacheSlot
-from merganser.framework.native.assembly import Assembly, order_of_computation, place_relative_to
-from merganser.framework.native.growing_array import GrowingArray
+from merganser.framework.core.context.derivatives import slots_behind
+from merganser.framework.core.context.store import CacheSlot
+from merganser.framework.core.declarations.events import DeclaredEvent, EventKind
+from merganser.framework.native.memory.growing_array import GrowingArray
+from merganser.framework.native.operations.assembly import Assembly, offset_in, order_of_computation
 
 if TYPE_CHECKING:
-    from merganser.analysis.event_schedule import EventList, EventSchedule, SimultaneousEvents
     from merganser.analysis.plan.plan import Plan
+    from merganser.analysis.simulation.event_schedule import EventList, EventSchedule, SimultaneousEvents
     from merganser.framework import Context
-    from merganser.framework.core.leaf_context import LeafContext
+    from merganser.framework.core.context.leaf_context import LeafContext
 
 __all__ = ["Program"]
 
@@ -53,7 +53,7 @@ class Program:
         logs: the logs that operations write to.
         update_handlers: those of discrete updates.
         on_demand: handlers of publish events that the loop leaves out while nobody wants them.
-        operations, settlers, checks, reads_abstract_state: see Assembly.
+        operations, write_backs, checks, reads_abstract_state: see Assembly.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Program:
         self.most_samples = 1
         self.on_demand: list[Handler] = []
         self.update_handlers: list[Handler] = []
-        self._places: dict[LeafContext, list[tuple[int, tuple[int, int]]]] = {}
+        self._offsets: dict[LeafContext, list[tuple[int, tuple[int, int]]]] = {}
         self._add_derivatives(context)
         for clocks in known_groups:
             self._add_group(clocks)
@@ -103,7 +103,7 @@ class Program:
         self.operations = self._assembly.finish()
         self._row_array.follow(self._rows)
         self.groups = self._row_array.values()
-        self.logs, self.settlers = self._assembly.logs, self._assembly.settlers
+        self.logs, self.write_backs = self._assembly.logs, self._assembly.write_backs
         self.checks = self._assembly.checks
         self.reads_abstract_state = self._assembly.reads_abstract_state
 
@@ -248,24 +248,24 @@ class Program:
             self._assembly.add(event.native, context)
 
     def _add_present_values(self, context: LeafContext) -> None:
-        for target, source in self._discrete_places(context):
+        for target, source in self._discrete_offsets(context):
             self._assembly.add_copy(source[1], source[0], target)
 
     def _add_commit(self, context: LeafContext) -> None:
-        for source, target in self._discrete_places(context):
+        for source, target in self._discrete_offsets(context):
             self._assembly.add_copy(target[1], source, target[0])
 
-    def _discrete_places(self, context: LeafContext) -> list[tuple[int, tuple[int, int]]]:
-        """For each group of the discrete state: the place of its next value, then its own place and size."""
-        places = self._places.get(context)
-        if places is None:
+    def _discrete_offsets(self, context: LeafContext) -> list[tuple[int, tuple[int, int]]]:
+        """For each group of the discrete state: the offset of its next value, then its own offset and size."""
+        offsets = self._offsets.get(context)
+        if offsets is None:
             room = context.room_for_update()
-            places = self._places[context] = [
-                (place_relative_to(self._store.flat, following.value()), (offset, following.size()))
+            offsets = self._offsets[context] = [
+                (offset_in(self._store.flat, following.value()), (offset, following.size()))
                 for following, offset in zip(room.get_data(), context.layout.discrete_offsets)
                 if following.size()
             ]
-        return places
+        return offsets
 
     def _add_publishes(self, row: list[int], events: EventList) -> None:
         """Publish events, one operation each."""

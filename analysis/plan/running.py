@@ -7,8 +7,8 @@ from typing import Any
 from merganser.analysis.integrators import step_fields as sf
 from merganser.analysis.plan import fields as f
 from merganser.framework.native import device, kernel
-from merganser.framework.native.operation_list import run_part
-from merganser.framework.native.tape import SUCCEEDED, call_clock, call_python, integers_at
+from merganser.framework.native.memory.tape import SUCCEEDED, call_clock, call_python, integers_at
+from merganser.framework.native.operations.operation_list import run_part
 
 __all__ = ["evaluate", "look_now_and_then", "note_move", "run"]
 
@@ -45,9 +45,9 @@ def run(i: Any, begin: int, end: int) -> int:
 
 
 @kernel
-def evaluate(fields_place: int) -> int:
+def evaluate(fields_address: int) -> int:
     """Computes the derivatives, for a step of the integrator."""
-    i = integers_at(fields_place)
+    i = integers_at(fields_address)
     status = look_now_and_then(i)
     if status != SUCCEEDED:
         return status

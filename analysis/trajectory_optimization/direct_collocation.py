@@ -26,7 +26,7 @@ from merganser.analysis.trajectory_optimization.multiple_shooting import Multipl
 from merganser.framework import Context, InputPortSelection, System
 from merganser.framework.optimization import Binding, Constraint, MathematicalProgram, MathematicalProgramResult
 from merganser.framework.optimization.arrays import objects
-from merganser.framework.optimization.closed_form import StackedEvaluator
+from merganser.framework.optimization.evaluators.closed_form import StackedEvaluator
 from merganser.framework.trajectories import PiecewisePolynomial
 
 __all__ = ["AddDirectCollocationConstraint", "DirectCollocation", "DirectCollocationConstraint"]

@@ -59,7 +59,7 @@ def _shown(total: int) -> Iterator[Callable[[str], None]]:
 def _operations_of_blocks() -> None:
     """operations of blocks"""
     from merganser.framework.core.inside import cache_entries, declared_events
-    from merganser.framework.native.operations import OPERATIONS, address_of
+    from merganser.framework.native.operations.operations import OPERATIONS, address_of
 
     for name in OPERATIONS:
         address_of(name)
@@ -327,7 +327,7 @@ def _searches() -> None:
     """searches for pairs of shapes without formulas"""
     import merganser.geometry.proximity  # noqa: F401  # where they are
     from merganser.framework.native import kernel_address
-    from merganser.framework.native.shared_code import job_of, shared_names
+    from merganser.framework.native.memory.shared_code import job_of, shared_names
 
     for name in shared_names():
         kernel, arguments = job_of(name)

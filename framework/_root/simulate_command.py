@@ -102,7 +102,7 @@ def _read(options: argparse.Namespace) -> _Model:
 def _run(model: _Model, options: argparse.Namespace) -> None:
     """Simulates as fast as possible, tells how fast that was, and saves what is wanted."""
     from merganser.analysis import Simulator
-    from merganser.framework.core.running_time import running_time, time_compiling
+    from merganser.framework.common.running_time import running_time, time_compiling
     from merganser.framework.primitives import LogVectorOutput
 
     plant, duration = model.plant, _DURATION if options.duration is None else options.duration

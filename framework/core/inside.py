@@ -12,19 +12,19 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from merganser.framework.core.cache import CacheEntry
-    from merganser.framework.core.context import Context
-    from merganser.framework.core.events import Arrivals, DeclaredEvent, Demand, EventKind, TriggerType
-    from merganser.framework.core.indices import DependencyTicket, UseDefaultName
-    from merganser.framework.core.leaf_context import LeafContext
-    from merganser.framework.core.leaf_system import LeafSystem
-    from merganser.framework.core.native_code import ContextualCode, NativeCode
-    from merganser.framework.core.native_function import NativeFunction
-    from merganser.framework.core.ports import InputPort, OutputPort
-    from merganser.framework.core.store import CacheSlot
-    from merganser.framework.core.system import System
-    from merganser.framework.core.values import BasicVector
-    from merganser.framework.core.witness import ActiveWitness
+    from merganser.framework.common.indices import DependencyTicket, UseDefaultName
+    from merganser.framework.core.context.context import Context
+    from merganser.framework.core.context.leaf_context import LeafContext
+    from merganser.framework.core.context.native_code import ContextualCode, NativeCode
+    from merganser.framework.core.context.store import CacheSlot
+    from merganser.framework.core.declarations.cache import CacheEntry
+    from merganser.framework.core.declarations.events import Arrivals, DeclaredEvent, Demand, EventKind, TriggerType
+    from merganser.framework.core.declarations.native_function import NativeFunction
+    from merganser.framework.core.declarations.ports import InputPort, OutputPort
+    from merganser.framework.core.declarations.witness import ActiveWitness
+    from merganser.framework.core.system.leaf_system import LeafSystem
+    from merganser.framework.core.system.system import System
+    from merganser.framework.core.values.values import BasicVector
 
 __all__ = [
     "active_witnesses",

@@ -74,7 +74,7 @@ class Codec(Protocol):
         """Appends the bytes of a value."""
 
     def decode(self, reader: Reader) -> Any:
-        """Reads a value; raises ValueError where the bytes are none."""
+        """Reads a value; raises ValueError where the bytes are not one."""
 
     def encode_row(self, values: Any, parts: list[bytes]) -> None:
         """Appends the bytes of values that stand in a row."""

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
-from merganser.framework.core.arguments import require_types
-from merganser.framework.core.events import Bell
-from merganser.framework.core.records import settings
+from merganser.framework.common.records import settings
+from merganser.framework.core.declarations.events import Notification
+from merganser.framework.core.values.arguments import require_types
 from merganser.framework.lcm.transports import Subscription, make_transport
 
 __all__ = ["DrakeLcm", "DrakeLcmInterface", "DrakeLcmParams", "interface_of"]
@@ -172,9 +172,9 @@ class DrakeLcm(DrakeLcmInterface):
         self._subscribe(subscription)
         return lambda: self._unsubscribe(subscription)
 
-    def _bell(self) -> Bell | None:
-        """Rung whenever a message comes in; None if messages come unannounced."""
-        return self._transport.bell
+    def _notification(self) -> Notification | None:
+        """Sent whenever a message comes in; None if messages come unannounced."""
+        return self._transport.notification
 
     def _has_waiting(self) -> bool:
         """Whether HandleSubscriptions() has something to do."""

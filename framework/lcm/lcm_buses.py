@@ -6,9 +6,9 @@ import logging
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from merganser.framework.core.arguments import require_types
-from merganser.framework.core.diagram_builder import DiagramBuilder
-from merganser.framework.core.errors import nearest_names
+from merganser.framework.common.errors import nearest_names
+from merganser.framework.core.diagram.diagram_builder import DiagramBuilder
+from merganser.framework.core.values.arguments import require_types
 from merganser.framework.lcm.drake_lcm import DrakeLcm, DrakeLcmInterface, DrakeLcmParams
 from merganser.framework.lcm.lcm_interface_system import LcmInterfaceSystem
 from merganser.framework.primitives.shared_pointer_system import SharedPointerSystem

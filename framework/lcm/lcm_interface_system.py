@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from merganser.framework.core.context import Context
-from merganser.framework.core.events import DID_NOTHING, Arrivals, EventKind, EventStatus
+from merganser.framework.core.context.context import Context
+from merganser.framework.core.declarations.events import DID_NOTHING, Arrivals, EventKind, EventStatus
 from merganser.framework.core.inside import declare_arrivals
-from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.scalar_conversion import SystemScalarConverter
+from merganser.framework.core.system.leaf_system import LeafSystem
+from merganser.framework.core.system.scalar_conversion import SystemScalarConverter
 from merganser.framework.lcm.drake_lcm import DrakeLcm, DrakeLcmInterface, interface_of
 
 __all__ = ["LcmInterfaceSystem"]
@@ -29,7 +29,7 @@ class LcmInterfaceSystem(LeafSystem):
         if lcm is None:
             raise TypeError("LcmInterfaceSystem takes a DrakeLcm; given None.")
         self._lcm_interface: DrakeLcm = interface_of(lcm, "LcmInterfaceSystem")
-        arrivals = Arrivals(self._has_come, self._take_in, self._lcm_interface._bell())
+        arrivals = Arrivals(self._has_come, self._take_in, self._lcm_interface._notification())
         declare_arrivals(self, EventKind.PUBLISH, self._do_nothing, arrivals)
 
     def get_lcm_url(self) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from merganser.framework.core.arguments import checked_number
-from merganser.framework.core.context import Context
-from merganser.framework.core.events import TriggerType
-from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.scalar_conversion import SystemScalarConverter
+from merganser.framework.core.context.context import Context
+from merganser.framework.core.declarations.events import TriggerType
+from merganser.framework.core.system.leaf_system import LeafSystem
+from merganser.framework.core.system.scalar_conversion import SystemScalarConverter
+from merganser.framework.core.values.arguments import checked_number
 from merganser.framework.lcm.drake_lcm import DrakeLcmInterface, interface_of
 from merganser.framework.lcm.lcm_interface_system import LcmInterfaceSystem
 from merganser.framework.lcm.serializers import SerializerInterface, serializer_for

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from merganser.framework.core.arguments import checked_size, require_types
-from merganser.framework.core.context import Context
-from merganser.framework.core.diagram_builder import DiagramBuilder
-from merganser.framework.core.indices import PortDataType
-from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.ports import OutputPort
-from merganser.framework.core.scalar_conversion import SystemScalarConverter
-from merganser.framework.core.values import AbstractValue, Value
+from merganser.framework.common.indices import PortDataType
+from merganser.framework.core.context.context import Context
+from merganser.framework.core.declarations.ports import OutputPort
+from merganser.framework.core.diagram.diagram_builder import DiagramBuilder
+from merganser.framework.core.system.leaf_system import LeafSystem
+from merganser.framework.core.system.scalar_conversion import SystemScalarConverter
+from merganser.framework.core.values.arguments import checked_size, require_types
+from merganser.framework.core.values.values import AbstractValue, Value
 from merganser.framework.lcm.drake_lcm import DrakeLcmInterface
 from merganser.framework.lcm.lcm_interface_system import LcmInterfaceSystem
 from merganser.framework.lcm.lcm_publisher_system import LcmPublisherSystem

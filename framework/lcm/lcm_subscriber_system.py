@@ -6,14 +6,14 @@ import logging
 import time
 from typing import Any
 
-from merganser.framework.core.context import Context
-from merganser.framework.core.events import DID_ITS_WORK, DID_NOTHING, Arrivals, EventKind, EventStatus
-from merganser.framework.core.indices import AbstractStateIndex, kUseDefaultName
+from merganser.framework.common.indices import AbstractStateIndex, kUseDefaultName
+from merganser.framework.core.context.context import Context
+from merganser.framework.core.declarations.events import DID_ITS_WORK, DID_NOTHING, Arrivals, EventKind, EventStatus
 from merganser.framework.core.inside import declare_arrivals
-from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.scalar_conversion import SystemScalarConverter
-from merganser.framework.core.state import State
-from merganser.framework.core.values import AbstractValue, Value
+from merganser.framework.core.system.leaf_system import LeafSystem
+from merganser.framework.core.system.scalar_conversion import SystemScalarConverter
+from merganser.framework.core.values.state import State
+from merganser.framework.core.values.values import AbstractValue, Value
 from merganser.framework.lcm.drake_lcm import DrakeLcmInterface, interface_of
 from merganser.framework.lcm.lcm_interface_system import LcmInterfaceSystem
 from merganser.framework.lcm.serializers import SerializerInterface, serializer_for
@@ -72,7 +72,7 @@ class LcmSubscriberSystem(LeafSystem):
         self.DeclareStateOutputPort(kUseDefaultName, AbstractStateIndex(_MESSAGE))
         self.DeclareForcedUnrestrictedUpdateEvent(self._take_in)
         self.DeclareInitializationUnrestrictedUpdateEvent(self._initialize)
-        arrivals = Arrivals(self._has_come, self._has_come, self._mailbox.bell)
+        arrivals = Arrivals(self._has_come, self._has_come, self._mailbox.notification)
         declare_arrivals(self, EventKind.UNRESTRICTED_UPDATE, self._take_in, arrivals)
         self.set_name(f"LcmSubscriberSystem({channel})")
 

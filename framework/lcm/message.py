@@ -6,7 +6,7 @@ import reprlib
 import struct
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from merganser.framework.core.plain_values import declare_plain
+from merganser.framework.core.values.plain_values import declare_plain
 from merganser.framework.lcm.codec import Codec, Reader, StructCodec, primitive_codec
 from merganser.framework.lcm.definitions import FieldDefinition, StructDefinition, fingerprint, parse_structs
 

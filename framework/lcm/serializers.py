@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from merganser.framework.core.values import AbstractValue
+from merganser.framework.core.values.values import AbstractValue
 from merganser.framework.lcm.message import Message
 
 __all__ = ["PySerializer", "SerializerInterface", "serializer_for"]

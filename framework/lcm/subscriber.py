@@ -6,7 +6,7 @@ import threading
 import weakref
 from typing import Any
 
-from merganser.framework.core.events import Bell
+from merganser.framework.core.declarations.events import Notification
 from merganser.framework.lcm.drake_lcm import DrakeLcm, interface_of
 
 __all__ = ["Mailbox", "Subscriber"]
@@ -54,13 +54,13 @@ class Mailbox:
         channel: its name.
 
     Attributes:
-        bell: rung at each message.
+        notification: sent at each message.
     """
 
     _never_changes = True  # copies of a system share it
 
     def __init__(self, lcm: DrakeLcm, channel: str) -> None:
-        self.bell = Bell()
+        self.notification = Notification()
         self._data: bytes | None = None
         self._count = 0
         self._has_come = threading.Condition()
@@ -74,7 +74,7 @@ class Mailbox:
             self._data = data
             self._count += 1
             self._has_come.notify_all()
-        self.bell.ring()
+        self.notification.send()
 
     def count(self) -> int:
         """How many messages have come."""

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from merganser.framework.core.events import Bell
+from merganser.framework.core.declarations.events import Notification
 
 __all__ = ["MemoryTransport", "NetworkTransport", "Subscription", "make_transport"]
 
@@ -43,11 +43,11 @@ class MemoryTransport:
     A message that nobody has subscribed to when it is published is gone. All others wait, however many they are.
 
     Attributes:
-        bell: rung whenever a message comes in.
+        notification: sent whenever a message comes in.
     """
 
     def __init__(self) -> None:
-        self.bell = Bell()
+        self.notification = Notification()
         self._waiting: collections.deque[tuple[str, bytes]] = collections.deque()
         self._subscriptions: dict[Subscription, None] = {}
         self._has_come = threading.Condition()
@@ -58,7 +58,7 @@ class MemoryTransport:
             with self._has_come:
                 self._waiting.append((channel, data))
                 self._has_come.notify_all()
-            self.bell.ring()
+            self.notification.send()
 
     def subscribe(self, subscription: Subscription) -> None:
         """From now on the handler gets messages."""
@@ -103,7 +103,7 @@ class NetworkTransport:
         RuntimeError: there is no such provider, or the network does not let it.
     """
 
-    bell: Bell | None = None  # messages come without ringing
+    notification: Notification | None = None  # messages come without one
 
     def __init__(self, url: str) -> None:
         try:

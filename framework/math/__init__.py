@@ -1,6 +1,5 @@
 """Rotations, poses, small matrix computations, functions of scalars (pydrake.math, .common.eigen_geometry)."""
 
-from merganser.framework.math.angle_axis import AngleAxis
 from merganser.framework.math.arrays import eq, ge, gt, inv, le, lt, matmul, ne
 from merganser.framework.math.barycentric_mesh import BarycentricMesh
 from merganser.framework.math.bspline_basis import BsplineBasis, KnotVectorType
@@ -30,7 +29,6 @@ from merganser.framework.math.elementwise import (
     tan,
     tanh,
 )
-from merganser.framework.math.isometry3 import Isometry3
 from merganser.framework.math.matrix_equations import (
     ContinuousAlgebraicRiccatiEquation,
     DiscreteAlgebraicRiccatiEquation,
@@ -50,8 +48,10 @@ from merganser.framework.math.numerical_gradient import (
     NumericalGradientOption,
 )
 from merganser.framework.math.quadratic_forms import BalanceQuadraticForms, DecomposePositiveQuadraticForm
-from merganser.framework.math.quaternion import Quaternion
-from merganser.framework.math.quaternion_functions import (
+from merganser.framework.math.rotations.angle_axis import AngleAxis
+from merganser.framework.math.rotations.isometry3 import Isometry3
+from merganser.framework.math.rotations.quaternion import Quaternion
+from merganser.framework.math.rotations.quaternion_functions import (
     AreQuaternionsEqualForOrientation,
     CalculateAngularVelocityExpressedInBFromQuaternionDt,
     CalculateQuaternionDtConstraintViolation,
@@ -62,15 +62,15 @@ from merganser.framework.math.quaternion_functions import (
     QuaternionToCanonicalForm,
     is_quaternion_in_canonical_form,
 )
-from merganser.framework.math.random_rotations import (
+from merganser.framework.math.rotations.random_rotations import (
     UniformlyRandomAngleAxis,
     UniformlyRandomQuaternion,
     UniformlyRandomRotationMatrix,
     UniformlyRandomRPY,
 )
-from merganser.framework.math.rigid_transform import RigidTransform
-from merganser.framework.math.roll_pitch_yaw import RollPitchYaw
-from merganser.framework.math.rotation_matrix import RotationMatrix
+from merganser.framework.math.rotations.rigid_transform import RigidTransform
+from merganser.framework.math.rotations.roll_pitch_yaw import RollPitchYaw
+from merganser.framework.math.rotations.rotation_matrix import RotationMatrix
 from merganser.framework.math.scalar_templates import (
     AngleAxis_,
     BsplineBasis_,

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from merganser.framework.core.arguments import bind_overload
-from merganser.framework.core.enumeration import Enumeration
-from merganser.framework.core.keywords import also_named
-from merganser.framework.core.scalars import cast, scalar_of_array
+from merganser.framework.common.enumeration import Enumeration
+from merganser.framework.common.keywords import also_named
+from merganser.framework.core.scalars.scalars import cast, scalar_of_array
+from merganser.framework.core.values.arguments import bind_overload
 from merganser.framework.math._scalars import Array
 
 

@@ -1,4 +1,4 @@
-"""Functions of elements of arrays (core/element_functions.py) that are elementary functions, or choose."""
+"""Functions of elements of arrays (core/scalars/element_functions.py) that are elementary functions, or choose."""
 
 from __future__ import annotations
 

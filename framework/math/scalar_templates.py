@@ -16,16 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.core.scalars import scalar_of_array
-from merganser.framework.core.templates import ValueTemplate
+from merganser.framework.core.scalars.scalars import scalar_of_array
+from merganser.framework.core.scalars.templates import ValueTemplate
 from merganser.framework.math._scalars import cast_entries
-from merganser.framework.math.angle_axis import AngleAxis
 from merganser.framework.math.bspline_basis import BsplineBasis
-from merganser.framework.math.isometry3 import Isometry3
-from merganser.framework.math.quaternion import Quaternion
-from merganser.framework.math.rigid_transform import RigidTransform
-from merganser.framework.math.roll_pitch_yaw import RollPitchYaw
-from merganser.framework.math.rotation_matrix import RotationMatrix
+from merganser.framework.math.rotations.angle_axis import AngleAxis
+from merganser.framework.math.rotations.isometry3 import Isometry3
+from merganser.framework.math.rotations.quaternion import Quaternion
+from merganser.framework.math.rotations.rigid_transform import RigidTransform
+from merganser.framework.math.rotations.roll_pitch_yaw import RollPitchYaw
+from merganser.framework.math.rotations.rotation_matrix import RotationMatrix
 
 
 def _cast(thing: Any, T: type[Any]) -> Any:

@@ -28,7 +28,7 @@ def ExtractPrincipalSubmatrix(matrix: npt.ArrayLike, indices: Iterable[int]) -> 
         Shape [number of indices, number of indices].
 
     Raises:
-        ValueError: there are no indices, or `matrix` is none.
+        ValueError: there are no indices, or `matrix` is not two-dimensional.
         IndexError: there is no such row or column.
     """
     M = np.asarray(matrix)

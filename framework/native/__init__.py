@@ -1,11 +1,20 @@
 """Native code: how kernels are compiled and kept, and `@native` for the functions of users."""
 
-from merganser.framework.core.element_functions import add_products, are_ordered, elements, is_finite, product, put
-from merganser.framework.core.native_function import native
-from merganser.framework.core.native_wires import Changing, InputOr, MatrixOf, PartOf
+from merganser.framework.core.declarations.native_function import native
+from merganser.framework.core.declarations.native_wires import Changing, InputOr, MatrixOf, PartOf
+from merganser.framework.core.scalars.element_functions import (
+    add_products,
+    are_ordered,
+    elements,
+    is_finite,
+    product,
+    put,
+)
 from merganser.framework.math.element_functions import clamp, cos, exp, floor, sin, tanh
-from merganser.framework.native.code_files import cache_directory, source_hash
-from merganser.framework.native.compile import (
+from merganser.framework.native.compiler.code_files import cache_directory, source_hash
+from merganser.framework.native.compiler.entry_points import Given, Result, bind
+from merganser.framework.native.compiler.extending import tell_compiler, tell_module
+from merganser.framework.native.compiler.kernels import (
     PreparedKernel,
     compiled_form,
     device,
@@ -14,10 +23,8 @@ from merganser.framework.native.compile import (
     kernel_address,
     specialize,
 )
-from merganser.framework.native.entry_points import Given, Result, bind
-from merganser.framework.native.extending import tell_compiler, tell_module
-from merganser.framework.native.listed_kernels import KernelList, calls_listed
-from merganser.framework.native.parallel_compilation import compile_ahead, is_at_hand, is_missing
+from merganser.framework.native.compiler.parallel_compilation import compile_ahead, is_at_hand, is_missing
+from merganser.framework.native.memory.listed_kernels import KernelList, calls_listed
 
 __all__ = [
     "Changing",
@@ -57,4 +64,4 @@ __all__ = [
     "tell_compiler",
 ]
 
-tell_module("merganser.framework.native.element_functions")
+tell_module("merganser.framework.native.operations.element_functions")

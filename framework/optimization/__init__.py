@@ -1,29 +1,13 @@
 """Mathematical programs and their solvers: the names of pydrake.solvers."""
 
-from merganser.framework.optimization.augmented_lagrangian import (
-    AugmentedLagrangianNonsmooth,
-    AugmentedLagrangianSmooth,
-)
-from merganser.framework.optimization.bilinear_products import AddBilinearProductMcCormickEnvelopeSos2
-from merganser.framework.optimization.binding import Binding
-from merganser.framework.optimization.branch_and_bound import MixedIntegerBranchAndBound
-from merganser.framework.optimization.choose import (
-    ChooseBestSolver,
-    GetAvailableSolvers,
-    GetProgramType,
-    MakeFirstAvailableSolver,
-    MakeSolver,
-    Solve,
-)
-from merganser.framework.optimization.clarabel_solver import ClarabelSolver, ClarabelSolverDetails
-from merganser.framework.optimization.cone_constraints import (
+from merganser.framework.optimization.evaluators.cone_constraints import (
     ExponentialConeConstraint,
     LinearMatrixInequalityConstraint,
     LorentzConeConstraint,
     PositiveSemidefiniteConstraint,
     RotatedLorentzConeConstraint,
 )
-from merganser.framework.optimization.costs import (
+from merganser.framework.optimization.evaluators.costs import (
     L1NormCost,
     L2NormCost,
     LinearCost,
@@ -31,22 +15,45 @@ from merganser.framework.optimization.costs import (
     PerspectiveQuadraticCost,
     QuadraticCost,
 )
-from merganser.framework.optimization.equality_solvers import EqualityConstrainedQPSolver, LinearSystemSolver
-from merganser.framework.optimization.evaluators import (
+from merganser.framework.optimization.evaluators.evaluators import (
     AdjustableConstraint,
     Constraint,
     Cost,
     EvaluatorBase,
     VisualizationCallback,
 )
-from merganser.framework.optimization.function_evaluators import (
+from merganser.framework.optimization.evaluators.function_evaluators import (
     ExpressionConstraint,
     ExpressionCost,
     PyFunctionConstraint,
     PyFunctionCost,
 )
-from merganser.framework.optimization.highs_solver import HighsSolver, HighsSolverDetails
-from merganser.framework.optimization.interior_point_solver import InteriorPointSolver, InteriorPointSolverDetails
+from merganser.framework.optimization.evaluators.linear_constraints import (
+    BoundingBoxConstraint,
+    LinearConstraint,
+    LinearEqualityConstraint,
+)
+from merganser.framework.optimization.evaluators.minimum_value_constraints import (
+    MinimumValueLowerBoundConstraint,
+    MinimumValueUpperBoundConstraint,
+)
+from merganser.framework.optimization.evaluators.quadratic_constraints import (
+    LinearComplementarityConstraint,
+    QuadraticConstraint,
+)
+from merganser.framework.optimization.formulations.bilinear_products import AddBilinearProductMcCormickEnvelopeSos2
+from merganser.framework.optimization.formulations.rotation_constraints import MixedIntegerRotationConstraintGenerator
+from merganser.framework.optimization.formulations.sdpa_format import GenerateSDPA, RemoveFreeVariableMethod
+from merganser.framework.optimization.formulations.semidefinite_relaxation import (
+    MakeSemidefiniteRelaxation,
+    SemidefiniteRelaxationOptions,
+)
+from merganser.framework.optimization.formulations.special_ordered_sets import (
+    AddLogarithmicSos1Constraint,
+    AddLogarithmicSos2Constraint,
+    AddSos2Constraint,
+    IntervalBinning,
+)
 from merganser.framework.optimization.kinds import (
     CommonSolverOption,
     ProgramAttribute,
@@ -55,17 +62,31 @@ from merganser.framework.optimization.kinds import (
     SolverId,
     SolverType,
 )
-from merganser.framework.optimization.lemke_solver import MobyLcpSolver, UnrevisedLemkeSolver
-from merganser.framework.optimization.linear_constraints import (
-    BoundingBoxConstraint,
-    LinearConstraint,
-    LinearEqualityConstraint,
+from merganser.framework.optimization.programs.binding import Binding
+from merganser.framework.optimization.programs.program import MathematicalProgram
+from merganser.framework.optimization.programs.result import MathematicalProgramResult
+from merganser.framework.optimization.solvers.augmented_lagrangian import (
+    AugmentedLagrangianNonsmooth,
+    AugmentedLagrangianSmooth,
 )
-from merganser.framework.optimization.minimum_value_constraints import (
-    MinimumValueLowerBoundConstraint,
-    MinimumValueUpperBoundConstraint,
+from merganser.framework.optimization.solvers.branch_and_bound import MixedIntegerBranchAndBound
+from merganser.framework.optimization.solvers.choose import (
+    ChooseBestSolver,
+    GetAvailableSolvers,
+    GetProgramType,
+    MakeFirstAvailableSolver,
+    MakeSolver,
+    Solve,
 )
-from merganser.framework.optimization.other_solvers import (
+from merganser.framework.optimization.solvers.clarabel_solver import ClarabelSolver, ClarabelSolverDetails
+from merganser.framework.optimization.solvers.equality_solvers import EqualityConstrainedQPSolver, LinearSystemSolver
+from merganser.framework.optimization.solvers.highs_solver import HighsSolver, HighsSolverDetails
+from merganser.framework.optimization.solvers.interior_point_solver import (
+    InteriorPointSolver,
+    InteriorPointSolverDetails,
+)
+from merganser.framework.optimization.solvers.lemke_solver import MobyLcpSolver, UnrevisedLemkeSolver
+from merganser.framework.optimization.solvers.other_solvers import (
     ClpSolver,
     CsdpSolver,
     GurobiSolver,
@@ -76,24 +97,15 @@ from merganser.framework.optimization.other_solvers import (
     ScsSolver,
     SnoptSolver,
 )
-from merganser.framework.optimization.outer_approximation_solver import (
+from merganser.framework.optimization.solvers.outer_approximation_solver import (
     OuterApproximationSolver,
     OuterApproximationSolverDetails,
 )
-from merganser.framework.optimization.parallel import SolveInParallel
-from merganser.framework.optimization.program import MathematicalProgram
-from merganser.framework.optimization.projected_gradient_solver import ProjectedGradientDescentSolver
-from merganser.framework.optimization.quadratic_constraints import LinearComplementarityConstraint, QuadraticConstraint
-from merganser.framework.optimization.result import MathematicalProgramResult
-from merganser.framework.optimization.rotation_constraints import MixedIntegerRotationConstraintGenerator
-from merganser.framework.optimization.sdpa_format import GenerateSDPA, RemoveFreeVariableMethod
-from merganser.framework.optimization.semidefinite_relaxation import (
-    MakeSemidefiniteRelaxation,
-    SemidefiniteRelaxationOptions,
-)
-from merganser.framework.optimization.slsqp_solver import SlsqpSolver, SlsqpSolverDetails
-from merganser.framework.optimization.solver import SolverInterface
-from merganser.framework.optimization.solver_details import (
+from merganser.framework.optimization.solvers.parallel import SolveInParallel
+from merganser.framework.optimization.solvers.projected_gradient_solver import ProjectedGradientDescentSolver
+from merganser.framework.optimization.solvers.slsqp_solver import SlsqpSolver, SlsqpSolverDetails
+from merganser.framework.optimization.solvers.solver import SolverInterface
+from merganser.framework.optimization.solvers.solver_details import (
     ClpSolverDetails,
     CsdpSolverDetails,
     GurobiSolverDetails,
@@ -104,13 +116,7 @@ from merganser.framework.optimization.solver_details import (
     ScsSolverDetails,
     SnoptSolverDetails,
 )
-from merganser.framework.optimization.solver_options import SolverOptions
-from merganser.framework.optimization.special_ordered_sets import (
-    AddLogarithmicSos1Constraint,
-    AddLogarithmicSos2Constraint,
-    AddSos2Constraint,
-    IntervalBinning,
-)
+from merganser.framework.optimization.solvers.solver_options import SolverOptions
 
 __all__ = [
     "AddBilinearProductMcCormickEnvelopeSos2",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __all__ = ["CommonSolverOption", "ProgramAttribute", "ProgramType", "SolutionResult", "SolverId", "SolverType"]
 
-from merganser.framework.core.enumeration import Enumeration
+from merganser.framework.common.enumeration import Enumeration
 
 
 class SolutionResult(Enumeration):

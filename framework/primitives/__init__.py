@@ -1,12 +1,21 @@
 """Ready-made blocks: the names of pydrake.systems.primitives, and sensors of numbers."""
 
-from merganser.framework.primitives.abstract_log import AbstractLog
-from merganser.framework.primitives.abstract_log_sink import AbstractLogSink, LogOutput
 from merganser.framework.primitives.arithmetic import Adder, Gain
-from merganser.framework.primitives.barycentric_mesh_system import BarycentricMeshSystem
 from merganser.framework.primitives.beam_model import BeamModel, BeamModelParams
 from merganser.framework.primitives.bus import BusCreator, BusSelector
-from merganser.framework.primitives.controllability import (
+from merganser.framework.primitives.discrete_derivative import (
+    DiscreteDerivative,
+    StateInterpolatorWithDiscreteDerivative,
+)
+from merganser.framework.primitives.discrete_time import DiscreteTimeDelay, DiscreteTimeIntegrator
+from merganser.framework.primitives.functions.barycentric_mesh_system import BarycentricMeshSystem
+from merganser.framework.primitives.functions.multilayer_perceptron import (
+    MultilayerPerceptron,
+    PerceptronActivationType,
+)
+from merganser.framework.primitives.functions.symbolic_vector_system import SymbolicVectorSystem
+from merganser.framework.primitives.integrator import Integrator
+from merganser.framework.primitives.linear.controllability import (
     ControllabilityMatrix,
     IsControllable,
     IsDetectable,
@@ -14,23 +23,23 @@ from merganser.framework.primitives.controllability import (
     IsStabilizable,
     ObservabilityMatrix,
 )
-from merganser.framework.primitives.discrete_derivative import (
-    DiscreteDerivative,
-    StateInterpolatorWithDiscreteDerivative,
-)
-from merganser.framework.primitives.discrete_time import DiscreteTimeDelay, DiscreteTimeIntegrator
-from merganser.framework.primitives.integrator import Integrator
-from merganser.framework.primitives.linear_system import AffineSystem, LinearSystem
-from merganser.framework.primitives.linear_transform_density import LinearTransformDensity
-from merganser.framework.primitives.linearization import (
+from merganser.framework.primitives.linear.linear_system import AffineSystem, LinearSystem
+from merganser.framework.primitives.linear.linearization import (
     FirstOrderTaylorApproximation,
     Linearize,
 )
+from merganser.framework.primitives.linear.matrix_gain import MatrixGain, SparseMatrixGain
+from merganser.framework.primitives.linear.trajectory_affine_system import (
+    TrajectoryAffineSystem,
+    TrajectoryLinearSystem,
+)
+from merganser.framework.primitives.linear_transform_density import LinearTransformDensity
+from merganser.framework.primitives.logs.abstract_log import AbstractLog
+from merganser.framework.primitives.logs.abstract_log_sink import AbstractLogSink, LogOutput
+from merganser.framework.primitives.logs.vector_log import VectorLog
+from merganser.framework.primitives.logs.vector_log_sink import LogVectorOutput, VectorLogSink
 from merganser.framework.primitives.low_pass_filter import FirstOrderLowPassFilter
-from merganser.framework.primitives.matrix_gain import MatrixGain, SparseMatrixGain
-from merganser.framework.primitives.multilayer_perceptron import MultilayerPerceptron, PerceptronActivationType
 from merganser.framework.primitives.port_switch import PortSwitch
-from merganser.framework.primitives.random_source import AddRandomInputs, RandomSource
 from merganser.framework.primitives.rotary_encoders import RotaryEncoders
 from merganser.framework.primitives.routing import Demultiplexer, Multiplexer, PassThrough
 from merganser.framework.primitives.saturation import Saturation
@@ -74,13 +83,10 @@ from merganser.framework.primitives.scalar_templates import (
 )
 from merganser.framework.primitives.selector import Selector, SelectorParams
 from merganser.framework.primitives.shared_pointer_system import SharedPointerSystem
-from merganser.framework.primitives.sine import Sine
-from merganser.framework.primitives.sources import ConstantValueSource, ConstantVectorSource
-from merganser.framework.primitives.symbolic_vector_system import SymbolicVectorSystem
-from merganser.framework.primitives.trajectory_affine_system import TrajectoryAffineSystem, TrajectoryLinearSystem
-from merganser.framework.primitives.trajectory_source import TrajectorySource
-from merganser.framework.primitives.vector_log import VectorLog
-from merganser.framework.primitives.vector_log_sink import LogVectorOutput, VectorLogSink
+from merganser.framework.primitives.sources.random_source import AddRandomInputs, RandomSource
+from merganser.framework.primitives.sources.sine import Sine
+from merganser.framework.primitives.sources.sources import ConstantValueSource, ConstantVectorSource
+from merganser.framework.primitives.sources.trajectory_source import TrajectorySource
 from merganser.framework.primitives.wrap_to_system import WrapToSystem
 from merganser.framework.primitives.zero_order_hold import ZeroOrderHold
 

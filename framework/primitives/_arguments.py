@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework.core.arguments import checked_size
+from merganser.framework.core.values.arguments import checked_size
 
 __all__ = [
     "checked_matrix",

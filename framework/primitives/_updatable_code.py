@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from merganser.framework.core.native_code import NativeCode
+from merganser.framework.core.context.native_code import NativeCode
 
 __all__ = ["UpdatableCode"]
 
@@ -28,11 +28,11 @@ class UpdatableCode:
         return self._make()
 
     def watch(self, context: Any) -> None:
-        """Whoever has lowered this into an operation of its own, in another context, does so anew too."""
+        """Whoever has lowered this into an operation of its own, in another context, does so again too."""
         self._contexts.add(context)
 
     def renew(self) -> None:
-        """The constants have changed: what was lowered with them is lowered anew before it runs again."""
+        """The constants have changed: what was lowered with them is lowered again before it runs again."""
         for context in self._contexts:
             context.store.routing += 1
 

@@ -21,12 +21,12 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from merganser.framework.core.element_functions import elements
-from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.named_vector import NamedVector
-from merganser.framework.core.native_function import native
-from merganser.framework.core.ports import InputPort
-from merganser.framework.core.random_values import RandomDistribution
+from merganser.framework.core.declarations.native_function import native
+from merganser.framework.core.declarations.ports import InputPort
+from merganser.framework.core.scalars.element_functions import elements
+from merganser.framework.core.system.leaf_system import LeafSystem
+from merganser.framework.core.system.random_values import RandomDistribution
+from merganser.framework.core.values.named_vector import NamedVector
 from merganser.framework.math.element_functions import clamp
 from merganser.framework.primitives._arguments import checked_size
 from merganser.framework.primitives.conditions import if_at_most

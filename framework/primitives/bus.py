@@ -5,16 +5,16 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from merganser.framework.core.bus_value import BusValue
-from merganser.framework.core.context import Context
-from merganser.framework.core.errors import nearest_names
-from merganser.framework.core.indices import UseDefaultName, kUseDefaultName
+from merganser.framework.common.errors import nearest_names
+from merganser.framework.common.indices import UseDefaultName, kUseDefaultName
+from merganser.framework.core.context.context import Context
+from merganser.framework.core.context.native_code import OUTPUT, NativeCode, ValueOf
+from merganser.framework.core.context.store import CacheSlot
+from merganser.framework.core.declarations.ports import LeafOutputPort
 from merganser.framework.core.inside import input_ports, next_output_name
-from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.native_code import OUTPUT, NativeCode, ValueOf
-from merganser.framework.core.ports import LeafOutputPort
-from merganser.framework.core.store import CacheSlot
-from merganser.framework.core.values import AbstractValue, BasicVector, Value
+from merganser.framework.core.system.leaf_system import LeafSystem
+from merganser.framework.core.values.bus_value import BusValue
+from merganser.framework.core.values.values import AbstractValue, BasicVector, Value
 from merganser.framework.primitives._arguments import checked_size
 
 __all__ = ["BusCreator", "BusSelector"]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.math._comparisons import choice
-from merganser.framework.native.compile import compiled_form, device
+from merganser.framework.native.compiler.kernels import compiled_form, device
 
 __all__ = ["if_at_most", "magnitude"]
 

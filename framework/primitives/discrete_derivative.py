@@ -6,15 +6,15 @@ from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework.core.context import Context
-from merganser.framework.core.diagram import Diagram
-from merganser.framework.core.diagram_builder import DiagramBuilder
-from merganser.framework.core.element_functions import elements
+from merganser.framework.core.context.context import Context
+from merganser.framework.core.declarations.native_function import native
+from merganser.framework.core.diagram.diagram import Diagram
+from merganser.framework.core.diagram.diagram_builder import DiagramBuilder
 from merganser.framework.core.inside import scalar_of
-from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.native_function import native
-from merganser.framework.core.state import State
-from merganser.framework.core.templates import instantiate
+from merganser.framework.core.scalars.element_functions import elements
+from merganser.framework.core.scalars.templates import instantiate
+from merganser.framework.core.system.leaf_system import LeafSystem
+from merganser.framework.core.values.state import State
 from merganser.framework.primitives._arguments import checked_positive_period, checked_size, checked_vector
 from merganser.framework.primitives.conditions import if_at_most
 from merganser.framework.primitives.routing import Multiplexer

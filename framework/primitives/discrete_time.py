@@ -6,13 +6,13 @@ from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework.core.context import Context
-from merganser.framework.core.element_functions import elements, put
-from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.native_function import copy, native
-from merganser.framework.core.native_wires import PartOf
-from merganser.framework.core.state import State
-from merganser.framework.core.values import AbstractValue, Value
+from merganser.framework.core.context.context import Context
+from merganser.framework.core.declarations.native_function import copy, native
+from merganser.framework.core.declarations.native_wires import PartOf
+from merganser.framework.core.scalars.element_functions import elements, put
+from merganser.framework.core.system.leaf_system import LeafSystem
+from merganser.framework.core.values.state import State
+from merganser.framework.core.values.values import AbstractValue, Value
 from merganser.framework.primitives._arguments import checked_positive_period, checked_size, checked_vector
 
 __all__ = ["DiscreteTimeDelay", "DiscreteTimeIntegrator"]

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework.core.context import Context
-from merganser.framework.core.indices import kUseDefaultName
+from merganser.framework.common.indices import kUseDefaultName
+from merganser.framework.core.context.context import Context
+from merganser.framework.core.declarations.native_function import copy
 from merganser.framework.core.inside import declare_derivatives
-from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.native_function import copy
-from merganser.framework.core.values import BasicVector
+from merganser.framework.core.system.leaf_system import LeafSystem
+from merganser.framework.core.values.values import BasicVector
 from merganser.framework.primitives._arguments import checked_size, checked_vector
 
 __all__ = ["Integrator"]

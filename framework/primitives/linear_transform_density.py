@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework.core.context import Context
+from merganser.framework.core.context.context import Context
+from merganser.framework.core.context.store import FixedInputPortValue
+from merganser.framework.core.declarations.native_function import native
+from merganser.framework.core.declarations.native_wires import InputOr, MatrixOf
+from merganser.framework.core.declarations.ports import InputPort, OutputPort
 from merganser.framework.core.inside import declare_vector_entry
-from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.native_function import native
-from merganser.framework.core.native_wires import InputOr, MatrixOf
-from merganser.framework.core.ports import InputPort, OutputPort
-from merganser.framework.core.random_values import RandomDistribution
-from merganser.framework.core.store import FixedInputPortValue
-from merganser.framework.core.values import BasicVector
+from merganser.framework.core.system.leaf_system import LeafSystem
+from merganser.framework.core.system.random_values import RandomDistribution
+from merganser.framework.core.values.values import BasicVector
 from merganser.framework.math.element_functions import exp
 from merganser.framework.primitives._arguments import checked_size
-from merganser.framework.primitives.linear_system import affine
+from merganser.framework.primitives.linear.linear_system import affine
 
 __all__ = ["LinearTransformDensity"]
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from merganser.framework.core.context import Context
-from merganser.framework.core.indices import InputPortIndex
+from merganser.framework.common.indices import InputPortIndex
+from merganser.framework.core.context.context import Context
+from merganser.framework.core.context.native_code import FAILURE, OUTPUT, InputOf, NativeCode, ValueOf
+from merganser.framework.core.context.store import CacheSlot
+from merganser.framework.core.declarations.ports import InputPort
 from merganser.framework.core.inside import declare_vector_entry, input_ports
-from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.native_code import FAILURE, OUTPUT, InputOf, NativeCode, ValueOf
-from merganser.framework.core.ports import InputPort
-from merganser.framework.core.store import CacheSlot
-from merganser.framework.core.values import AbstractValue, BasicVector, Value
+from merganser.framework.core.system.leaf_system import LeafSystem
+from merganser.framework.core.values.values import AbstractValue, BasicVector, Value
 from merganser.framework.primitives._arguments import checked_size
 
 __all__ = ["PortSwitch"]

@@ -8,14 +8,14 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework.core.arguments import bind_overload
-from merganser.framework.core.context import Context
-from merganser.framework.core.element_functions import are_ordered, elements
-from merganser.framework.core.indices import kUseDefaultName
-from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.native_function import native
-from merganser.framework.core.native_wires import InputOr
-from merganser.framework.core.ports import InputPort
+from merganser.framework.common.indices import kUseDefaultName
+from merganser.framework.core.context.context import Context
+from merganser.framework.core.declarations.native_function import native
+from merganser.framework.core.declarations.native_wires import InputOr
+from merganser.framework.core.declarations.ports import InputPort
+from merganser.framework.core.scalars.element_functions import are_ordered, elements
+from merganser.framework.core.system.leaf_system import LeafSystem
+from merganser.framework.core.values.arguments import bind_overload
 from merganser.framework.math.element_functions import clamp
 from merganser.framework.primitives._arguments import checked_size, checked_vector
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from merganser.framework.core.scalars import cast_array, scalar_of_array
-from merganser.framework.core.templates import SystemTemplate, ValueTemplate
+from merganser.framework.core.scalars.scalars import cast_array, scalar_of_array
+from merganser.framework.core.scalars.templates import SystemTemplate, ValueTemplate
 from merganser.framework.primitives.arithmetic import Adder, Gain
 from merganser.framework.primitives.beam_model import BeamModel
 from merganser.framework.primitives.bus import BusCreator, BusSelector
@@ -14,25 +14,28 @@ from merganser.framework.primitives.discrete_derivative import (
     StateInterpolatorWithDiscreteDerivative,
 )
 from merganser.framework.primitives.discrete_time import DiscreteTimeDelay, DiscreteTimeIntegrator
+from merganser.framework.primitives.functions.multilayer_perceptron import MultilayerPerceptron
+from merganser.framework.primitives.functions.symbolic_vector_system import SymbolicVectorSystem
 from merganser.framework.primitives.integrator import Integrator
-from merganser.framework.primitives.linear_system import AffineSystem, LinearSystem
+from merganser.framework.primitives.linear.linear_system import AffineSystem, LinearSystem
+from merganser.framework.primitives.linear.matrix_gain import MatrixGain, SparseMatrixGain
+from merganser.framework.primitives.linear.trajectory_affine_system import (
+    TrajectoryAffineSystem,
+    TrajectoryLinearSystem,
+)
 from merganser.framework.primitives.linear_transform_density import LinearTransformDensity
+from merganser.framework.primitives.logs.vector_log import VectorLog
+from merganser.framework.primitives.logs.vector_log_sink import VectorLogSink
 from merganser.framework.primitives.low_pass_filter import FirstOrderLowPassFilter
-from merganser.framework.primitives.matrix_gain import MatrixGain, SparseMatrixGain
-from merganser.framework.primitives.multilayer_perceptron import MultilayerPerceptron
 from merganser.framework.primitives.port_switch import PortSwitch
 from merganser.framework.primitives.rotary_encoders import RotaryEncoders
 from merganser.framework.primitives.routing import Demultiplexer, Multiplexer, PassThrough
 from merganser.framework.primitives.saturation import Saturation
 from merganser.framework.primitives.selector import Selector
 from merganser.framework.primitives.shared_pointer_system import SharedPointerSystem
-from merganser.framework.primitives.sine import Sine
-from merganser.framework.primitives.sources import ConstantValueSource, ConstantVectorSource
-from merganser.framework.primitives.symbolic_vector_system import SymbolicVectorSystem
-from merganser.framework.primitives.trajectory_affine_system import TrajectoryAffineSystem, TrajectoryLinearSystem
-from merganser.framework.primitives.trajectory_source import TrajectorySource
-from merganser.framework.primitives.vector_log import VectorLog
-from merganser.framework.primitives.vector_log_sink import VectorLogSink
+from merganser.framework.primitives.sources.sine import Sine
+from merganser.framework.primitives.sources.sources import ConstantValueSource, ConstantVectorSource
+from merganser.framework.primitives.sources.trajectory_source import TrajectorySource
 from merganser.framework.primitives.wrap_to_system import WrapToSystem
 from merganser.framework.primitives.zero_order_hold import ZeroOrderHold
 

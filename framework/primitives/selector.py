@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.indices import kUseDefaultName
-from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.native_function import native
-from merganser.framework.core.records import settings
+from merganser.framework.common.indices import kUseDefaultName
+from merganser.framework.common.records import settings
+from merganser.framework.core.declarations.native_function import native
+from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.primitives._arguments import checked_size
 
 __all__ = ["Selector", "SelectorParams"]

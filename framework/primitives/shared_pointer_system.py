@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from merganser.framework.core.copying import Shared
-from merganser.framework.core.diagram_builder import DiagramBuilder
-from merganser.framework.core.leaf_system import LeafSystem
+from merganser.framework.core.diagram.diagram_builder import DiagramBuilder
+from merganser.framework.core.scalars.copying import Shared
+from merganser.framework.core.system.leaf_system import LeafSystem
 
 __all__ = ["SharedPointerSystem"]
 

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.context import Context
-from merganser.framework.core.element_functions import is_finite, put
-from merganser.framework.core.indices import kUseDefaultName
-from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.native_function import native
-from merganser.framework.core.native_wires import Changing
+from merganser.framework.common.indices import kUseDefaultName
+from merganser.framework.core.context.context import Context
+from merganser.framework.core.declarations.native_function import native
+from merganser.framework.core.declarations.native_wires import Changing
+from merganser.framework.core.scalars.element_functions import is_finite, put
+from merganser.framework.core.system.leaf_system import LeafSystem
 from merganser.framework.math.matrix_functions import wrap_to
 from merganser.framework.primitives._arguments import checked_size
 

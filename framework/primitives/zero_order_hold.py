@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from merganser.framework.core.context import Context
-from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.native_function import copy
-from merganser.framework.core.state import State
-from merganser.framework.core.values import AbstractValue
+from merganser.framework.core.context.context import Context
+from merganser.framework.core.declarations.native_function import copy
+from merganser.framework.core.system.leaf_system import LeafSystem
+from merganser.framework.core.values.state import State
+from merganser.framework.core.values.values import AbstractValue
 from merganser.framework.primitives._arguments import checked_period, checked_size
 
 __all__ = ["ZeroOrderHold"]

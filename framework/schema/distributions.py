@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from merganser.framework.core.random_values import RandomDistribution, RandomGenerator, draw
-from merganser.framework.core.records import copyable
+from merganser.framework.common.records import copyable
+from merganser.framework.core.system.random_values import RandomDistribution, RandomGenerator, draw
 
 if TYPE_CHECKING:
     from merganser.framework.symbolic import Expression

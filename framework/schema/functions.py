@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.keywords import also_named
-from merganser.framework.core.random_values import RandomGenerator
+from merganser.framework.common.keywords import also_named
+from merganser.framework.core.system.random_values import RandomGenerator
 from merganser.framework.schema.distributions import Deterministic, Distribution, Gaussian, Uniform
 from merganser.framework.schema.vectors import (
     DeterministicVectorX,

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.keywords import also_named
-from merganser.framework.core.random_values import RandomGenerator
-from merganser.framework.core.records import copyable
+from merganser.framework.common.keywords import also_named
+from merganser.framework.common.records import copyable
+from merganser.framework.core.system.random_values import RandomGenerator
 from merganser.framework.math import AngleAxis, RollPitchYaw, RotationMatrix
-from merganser.framework.math.random_rotations import quaternion_of_numbers
+from merganser.framework.math.rotations.random_rotations import quaternion_of_numbers
 from merganser.framework.schema.distributions import Deterministic, Distribution, Gaussian, Uniform, UniformDiscrete
 from merganser.framework.schema.functions import ToDistribution, ToDistributionVector
 from merganser.framework.schema.vectors import DeterministicVector, DistributionVector, GaussianVector, UniformVector

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from merganser.framework.core.keywords import also_named
-from merganser.framework.core.random_values import RandomGenerator
+from merganser.framework.common.keywords import also_named
+from merganser.framework.core.system.random_values import RandomGenerator
 from merganser.framework.math import RigidTransform
 from merganser.framework.schema.functions import ToDistributionVector
 from merganser.framework.schema.rotation import Reading, Rotation, Vector3

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.random_values import RandomGenerator
-from merganser.framework.core.records import copyable
+from merganser.framework.common.records import copyable
+from merganser.framework.core.system.random_values import RandomGenerator
 from merganser.framework.schema.distributions import Deterministic, Distribution, Gaussian, Uniform
 
 __all__ = [

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from merganser.framework.core.keywords import also_named
+from merganser.framework.common.keywords import also_named
 from merganser.framework.symbolic._sympy import sympy
 from merganser.framework.symbolic.expression import Expression, symbol_of
 from merganser.framework.symbolic.matrices import Evaluate, GetVariableVector, IsAffine, Jacobian, nodes_of

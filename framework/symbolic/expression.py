@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from merganser.framework.core.keywords import also_named
-from merganser.framework.core.random_values import RandomGenerator
+from merganser.framework.common.keywords import also_named
+from merganser.framework.core.system.random_values import RandomGenerator
 from merganser.framework.symbolic import printing
 from merganser.framework.symbolic._sympy import sympy
 from merganser.framework.symbolic.derivatives import differentiated

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.core.keywords import also_named
-from merganser.framework.core.random_values import RandomDistribution, RandomGenerator, draw
+from merganser.framework.common.keywords import also_named
+from merganser.framework.core.system.random_values import RandomDistribution, RandomGenerator, draw
 from merganser.framework.symbolic import printing
 from merganser.framework.symbolic._sympy import sympy
 from merganser.framework.symbolic.kinds import FormulaKind, formula_kind, taken_apart

@@ -8,7 +8,7 @@ import functools
 import operator
 from typing import Any
 
-from merganser.framework.core.enumeration import Enumeration
+from merganser.framework.common.enumeration import Enumeration
 from merganser.framework.symbolic._sympy import sympy
 from merganser.framework.symbolic.nodes import (
     ForAll,

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from merganser.framework.core.keywords import also_named
-from merganser.framework.core.random_values import RandomGenerator
+from merganser.framework.common.keywords import also_named
+from merganser.framework.core.system.random_values import RandomGenerator
 from merganser.framework.symbolic.derivatives import differentiated
 from merganser.framework.symbolic.expression import Expression, Term, node_of, symbol_of
 from merganser.framework.symbolic.formula import Formula, replacements_of, values_of

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from merganser.framework.core.keywords import also_named
+from merganser.framework.common.keywords import also_named
 from merganser.framework.symbolic._sympy import sympy
 from merganser.framework.symbolic.expression import Expression, Term
 from merganser.framework.symbolic.nodes import is_number
@@ -141,7 +141,7 @@ class Monomial:
 
     def __pow__(self, p: int) -> Monomial:
         if p < 0:
-            raise RuntimeError(f"Monomial: {self} to the power of {p} is none, as the exponent is negative.")
+            raise RuntimeError(f"Monomial: {self} to the power of {p} is not a monomial, as the exponent is negative.")
         return Monomial._of({variable: power * p for variable, power in self._powers.items()})
 
     def __mul__(self, other: Any) -> Any:

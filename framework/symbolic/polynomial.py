@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from merganser.framework.core.keywords import also_named
+from merganser.framework.common.keywords import also_named
 from merganser.framework.symbolic._sympy import sympy
 from merganser.framework.symbolic.expression import Expression, Term
 from merganser.framework.symbolic.formula import Formula, logical_and, logical_not
@@ -346,7 +346,7 @@ class Polynomial:
 
     def __pow__(self, n: int) -> Polynomial:
         if not isinstance(n, (int, np.integer)) or n < 0:
-            raise RuntimeError(f"Polynomial: ({self}) to the power of {n} is none; it takes 0, 1, 2, ...")
+            raise RuntimeError(f"Polynomial: ({self}) to the power of {n}: the exponent must be 0, 1, 2, ...")
         expression = self.ToExpression() ** int(n)
         return Polynomial(expression, self._indeterminates)
 

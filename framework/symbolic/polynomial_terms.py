@@ -24,7 +24,7 @@ def terms_of(root: Any, indeterminates: Collection[Symbol]) -> dict[Monomial, An
     """The coefficients, which are trees, of a tree that is a polynomial in some symbols, by monomial.
 
     Raises:
-        RuntimeError: it is none.
+        RuntimeError: it is not a polynomial.
     """
     ring = Ring([root], indeterminates)
     return ring.terms(ring.read(root))

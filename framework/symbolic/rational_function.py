@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.core.keywords import also_named
+from merganser.framework.common.keywords import also_named
 from merganser.framework.symbolic.expression import Expression
 from merganser.framework.symbolic.formula import Formula, logical_not
 from merganser.framework.symbolic.monomial import Monomial

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from merganser.framework.core.enumeration import Enumeration
+from merganser.framework.common.enumeration import Enumeration
 from merganser.framework.symbolic._sympy import sympy
 from merganser.framework.symbolic.nodes import Symbol
 from merganser.framework.symbolic.trees import postorder, printable, rebuilt, symbols_of

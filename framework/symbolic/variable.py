@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from merganser.framework.core.enumeration import Enumeration
+from merganser.framework.common.enumeration import Enumeration
 from merganser.framework.symbolic.expression import Term
 from merganser.framework.symbolic.nodes import SYMBOLS, Symbol, new_number, new_symbol
 

@@ -7,7 +7,7 @@ __all__ = ["Variables", "intersect"]
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from merganser.framework.core.keywords import also_named
+from merganser.framework.common.keywords import also_named
 from merganser.framework.symbolic.nodes import Symbol
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.core.native_code import CURRENT_TIME, OUTPUT, NativeCode
-from merganser.framework.native import trajectory_operations as steps
+from merganser.framework.core.context.native_code import CURRENT_TIME, OUTPUT, NativeCode
+from merganser.framework.native.operations import trajectory_operations as steps
 from merganser.framework.trajectories._scalars import Array, plain
 from merganser.framework.trajectories.bezier_curve import BezierCurve
 from merganser.framework.trajectories.bspline_trajectory import BsplineTrajectory
@@ -63,7 +63,7 @@ class Unsupported(Exception):
 
 
 class Program:
-    """A list of steps, and the pool of their numbers; see framework/native/trajectory_operations.py."""
+    """A list of steps, and the pool of their numbers; see framework/native/operations/trajectory_operations.py."""
 
     def __init__(self) -> None:
         self._pool: list[float] = [0.0]

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from merganser.framework.core.arguments import bind_overload
+from merganser.framework.core.values.arguments import bind_overload
 from merganser.framework.trajectories import _interpolation as interpolation
 from merganser.framework.trajectories._scalars import Array, as_matrix, matrices_of, plain, scalar_of_list
 from merganser.framework.trajectories.piecewise_trajectory import EPSILON_TIME

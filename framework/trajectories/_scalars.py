@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from merganser.framework.core.scalars import cast, cast_array, scalar_of_array
+from merganser.framework.core.scalars.scalars import cast, cast_array, scalar_of_array
 from merganser.framework.math import elementwise
 
 __all__ = [

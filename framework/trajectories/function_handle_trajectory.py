@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.core.arguments import checked_size
+from merganser.framework.core.values.arguments import checked_size
 from merganser.framework.trajectories._scalars import Array, plain
 from merganser.framework.trajectories.derivative_trajectory import DerivativeTrajectory
 from merganser.framework.trajectories.trajectory import Trajectory

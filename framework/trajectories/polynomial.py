@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.core.enumeration import Enumeration
-from merganser.framework.core.scalars import cast_array, scalar_of_array
+from merganser.framework.common.enumeration import Enumeration
+from merganser.framework.core.scalars.scalars import cast_array, scalar_of_array
 from merganser.framework.trajectories._scalars import Array, derivative_order_of, plain
 
 __all__ = ["Polynomial", "ToleranceType", "horner"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from merganser.framework.core.templates import ValueTemplate
+from merganser.framework.core.scalars.templates import ValueTemplate
 from merganser.framework.trajectories.bezier_curve import BezierCurve
 from merganser.framework.trajectories.bspline_trajectory import BsplineTrajectory
 from merganser.framework.trajectories.composite_trajectory import CompositeTrajectory

@@ -20,9 +20,9 @@ import numpy as np
 import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from merganser.framework.core.encoding import decode
-from merganser.framework.core.errors import nearest_names
-from merganser.framework.core.source_location import ParsingError, SourceLocation, located
+from merganser.framework.common.encoding import decode
+from merganser.framework.common.errors import nearest_names
+from merganser.framework.common.source_location import ParsingError, SourceLocation, located
 from merganser.framework.yaml import schemas
 
 __all__ = ["yaml_load_typed"]

@@ -8,8 +8,8 @@ from typing import IO, Any
 
 import yaml
 
-from merganser.framework.core.encoding import decode
-from merganser.framework.core.saving import save_text
+from merganser.framework.common.encoding import decode
+from merganser.framework.common.saving import save_text
 
 __all__ = ["Dumper", "yaml_dump", "yaml_load", "yaml_load_data", "yaml_load_file"]
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import yaml
 
-from merganser.framework.core.saving import save_text
+from merganser.framework.common.saving import save_text
 from merganser.framework.yaml import schemas
 from merganser.framework.yaml.untyped import Dumper
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.native import device
-from merganser.framework.native.records_of_arrays import FLOAT, INTEGER, ArrayOf
+from merganser.framework.native.memory.records_of_arrays import FLOAT, INTEGER, ArrayOf
 from merganser.geometry.proximity.box_tree import DEEPEST
 
 __all__ = [

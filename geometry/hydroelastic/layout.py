@@ -14,7 +14,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.native.records_of_arrays import FLOAT, INTEGER, ArrayOf
+from merganser.framework.native.memory.records_of_arrays import FLOAT, INTEGER, ArrayOf
 from merganser.geometry.hydroelastic.representation import (
     CompliantHalfSpace,
     CompliantVolume,

@@ -7,7 +7,7 @@ import logging
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.source_location import warn_of_file
+from merganser.framework.common.source_location import warn_of_file
 from merganser.geometry.meshes import (
     ConvertVolumeToSurfaceMesh,
     PolygonSurfaceMesh,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.saving import save_text
+from merganser.framework.common.saving import save_text
 
 if TYPE_CHECKING:
     from merganser.geometry.hydroelastic.contact_surface import ContactSurface

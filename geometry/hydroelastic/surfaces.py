@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.native import device, kernel
-from merganser.framework.native.by_value import smaller
-from merganser.framework.native.hinted_types import FloatTable, IntegerTable, Poses
+from merganser.framework.native.memory.by_value import smaller
+from merganser.framework.native.memory.hinted_types import FloatTable, IntegerTable, Poses
 from merganser.geometry.hydroelastic.buffers import FOLLOWS, HALF, WANTED_ELEMENTS, Buffers
 from merganser.geometry.hydroelastic.candidates import (
     begin_call,

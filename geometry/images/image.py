@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.plain_values import declare_plain
+from merganser.framework.core.values.plain_values import declare_plain
 from merganser.geometry.images.pixel_types import ImageTraits, PixelType, PixelTypeTemplate
 
 __all__ = [

@@ -11,8 +11,8 @@ from typing import Any, overload
 
 import numpy as np
 
-from merganser.framework.core.records import settings
-from merganser.framework.core.saving import saved
+from merganser.framework.common.records import settings
+from merganser.framework.common.saving import saved
 from merganser.geometry.images.image import (
     AnyImage,
     ImageDepth16U,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.saving import saved
+from merganser.framework.common.saving import saved
 from merganser.geometry.meshes.triangle_surface_mesh import TriangleSurfaceMesh
 
 __all__ = ["convex_pieces"]

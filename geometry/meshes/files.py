@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework.core.errors import nearest_names
+from merganser.framework.common.errors import nearest_names
 from merganser.geometry.file_limits import check_archive
 from merganser.geometry.mesh_source import MeshSource
 from merganser.geometry.meshes.arrays import Array

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from merganser.framework.optimization.arrays import Objects, matrix
-from merganser.framework.optimization.binding import Binding
+from merganser.framework.optimization.programs.binding import Binding
 from merganser.geometry.optimization.affine_hull import Flat, complement_of, span_of
 from merganser.geometry.optimization.arguments import Array, Form, choose, finite_vector, size_of
 from merganser.geometry.optimization.circumscribed import circumscribed_ellipsoid
@@ -19,7 +19,7 @@ from merganser.geometry.optimization.nearest_in_ellipsoid import nearest_in_elli
 from merganser.geometry.optimization.placement import Placement
 
 if TYPE_CHECKING:
-    from merganser.framework.optimization.program import MathematicalProgram
+    from merganser.framework.optimization.programs.program import MathematicalProgram
 
 _FORMS = {
     "empty": Form(),

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from merganser.framework.optimization.arrays import Objects, objects
-from merganser.framework.optimization.binding import Binding
-from merganser.framework.optimization.program import MathematicalProgram
+from merganser.framework.optimization.programs.binding import Binding
+from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.geometry.optimization.arguments import Array
 from merganser.geometry.optimization.perspective import Block, evaluator_of
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from merganser.framework.optimization.arrays import Objects, matrix
-from merganser.framework.optimization.binding import Binding
+from merganser.framework.optimization.programs.binding import Binding
 from merganser.geometry.optimization.affine_hull import Flat, span_of
 from merganser.geometry.optimization.arguments import Array, Form, choose, finite_vector
 from merganser.geometry.optimization.convex_set import ConvexSet
@@ -21,7 +21,7 @@ from merganser.geometry.optimization.placement import Placement
 from merganser.geometry.optimization.scene_shapes import OF_SCENE, is_query_object, shape_in_frame
 
 if TYPE_CHECKING:
-    from merganser.framework.optimization.program import MathematicalProgram
+    from merganser.framework.optimization.programs.program import MathematicalProgram
 
 _FORMS = {
     "scene": Form(OF_SCENE, is_query_object, num_optional=1),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.optimization.program import MathematicalProgram
+from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.geometry.optimization.affine_hull import span_of
 from merganser.geometry.optimization.arguments import Array, points_of
 from merganser.geometry.optimization.set_programs import failure, solved

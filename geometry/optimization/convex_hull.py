@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from merganser.framework.optimization.arrays import Objects
-from merganser.framework.optimization.binding import Binding
+from merganser.framework.optimization.programs.binding import Binding
 from merganser.geometry.optimization.affine_hull import Flat, span_of
 from merganser.geometry.optimization.arguments import Array
 from merganser.geometry.optimization.convex_set import ConvexSet
@@ -18,7 +18,7 @@ from merganser.geometry.optimization.parts import checked_parts, same_space
 from merganser.geometry.optimization.placement import Placement
 
 if TYPE_CHECKING:
-    from merganser.framework.optimization.program import MathematicalProgram
+    from merganser.framework.optimization.programs.program import MathematicalProgram
 
 
 class ConvexHull(ConvexSet):

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.optimization.arrays import Objects, objects
-from merganser.framework.optimization.binding import Binding
-from merganser.framework.optimization.costs import L1NormCost, LInfNormCost, PerspectiveQuadraticCost
-from merganser.framework.optimization.program import MathematicalProgram
-from merganser.framework.optimization.result import MathematicalProgramResult
+from merganser.framework.optimization.evaluators.costs import L1NormCost, LInfNormCost, PerspectiveQuadraticCost
+from merganser.framework.optimization.programs.binding import Binding
+from merganser.framework.optimization.programs.program import MathematicalProgram
+from merganser.framework.optimization.programs.result import MathematicalProgramResult
 from merganser.geometry.optimization.graph_options import Transcription
 from merganser.geometry.optimization.graph_parts import Edge, Vertex
 from merganser.geometry.optimization.perspective import blocks_of_cost, evaluator_of

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from merganser.framework.optimization.arrays import Objects, matrix, objects, scalar
-from merganser.framework.optimization.binding import Binding
+from merganser.framework.optimization.programs.binding import Binding
 from merganser.geometry.optimization import set_programs
 from merganser.geometry.optimization.affine_hull import Flat, affine_hull_by_programs
 from merganser.geometry.optimization.arguments import Array, Form, choose, finite_vector, points_of, same_dimension
 from merganser.geometry.optimization.placement import Placement
 
 if TYPE_CHECKING:
-    from merganser.framework.core.random_values import RandomGenerator
-    from merganser.framework.math.rigid_transform import RigidTransform
-    from merganser.framework.optimization.program import MathematicalProgram
+    from merganser.framework.core.system.random_values import RandomGenerator
+    from merganser.framework.math.rotations.rigid_transform import RigidTransform
+    from merganser.framework.optimization.programs.program import MathematicalProgram
     from merganser.geometry.optimization.sampled_volume import SampledVolume
     from merganser.geometry.shapes import Shape
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.core.parallelism import Parallelism
+from merganser.framework.common.parallelism import Parallelism
 from merganser.geometry.optimization import set_programs
 from merganser.geometry.optimization.arguments import Array
 from merganser.geometry.optimization.convex_set import ConvexSet

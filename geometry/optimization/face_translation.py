@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from merganser.framework.optimization.kinds import SolutionResult
-from merganser.framework.optimization.program import MathematicalProgram
+from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.geometry.optimization.arguments import Array, points_of, same_dimension
 from merganser.geometry.optimization.half_spaces import farthest, redundant_rows
 from merganser.geometry.optimization.set_programs import failure, solved

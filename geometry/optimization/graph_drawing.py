@@ -6,7 +6,7 @@ __all__ = ["graphviz_string"]
 
 from collections.abc import Iterable, Sequence
 
-from merganser.framework.optimization.result import MathematicalProgramResult
+from merganser.framework.optimization.programs.result import MathematicalProgramResult
 from merganser.geometry.optimization.arguments import Array
 from merganser.geometry.optimization.graph_options import GcsGraphvizOptions
 from merganser.geometry.optimization.graph_parts import Edge, Vertex

@@ -10,14 +10,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from merganser.framework.optimization.binding import Binding
-from merganser.framework.optimization.choose import Solve
 from merganser.framework.optimization.kinds import SolutionResult
-from merganser.framework.optimization.parallel import SolveInParallel
-from merganser.framework.optimization.program import MathematicalProgram
-from merganser.framework.optimization.result import MathematicalProgramResult
-from merganser.framework.optimization.solver import SolverInterface
-from merganser.framework.optimization.solver_options import SolverOptions
+from merganser.framework.optimization.programs.binding import Binding
+from merganser.framework.optimization.programs.program import MathematicalProgram
+from merganser.framework.optimization.programs.result import MathematicalProgramResult
+from merganser.framework.optimization.solvers.choose import Solve
+from merganser.framework.optimization.solvers.parallel import SolveInParallel
+from merganser.framework.optimization.solvers.solver import SolverInterface
+from merganser.framework.optimization.solvers.solver_options import SolverOptions
 from merganser.geometry.optimization import graph_options, graph_parts
 from merganser.geometry.optimization.convex_restriction import ConvexRestriction
 from merganser.geometry.optimization.convex_set import ConvexSet

@@ -6,11 +6,11 @@ __all__ = ["GcsGraphvizOptions", "GraphOfConvexSetsOptions", "Transcription"]
 
 from dataclasses import dataclass, field
 
-from merganser.framework.core.enumeration import Enumeration
-from merganser.framework.core.parallelism import Parallelism
-from merganser.framework.core.records import settings
-from merganser.framework.optimization.solver import SolverInterface
-from merganser.framework.optimization.solver_options import SolverOptions
+from merganser.framework.common.enumeration import Enumeration
+from merganser.framework.common.parallelism import Parallelism
+from merganser.framework.common.records import settings
+from merganser.framework.optimization.solvers.solver import SolverInterface
+from merganser.framework.optimization.solvers.solver_options import SolverOptions
 
 
 class Transcription(Enumeration):

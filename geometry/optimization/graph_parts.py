@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from merganser.framework.optimization.arrays import Objects, objects
-from merganser.framework.optimization.binding import Binding
-from merganser.framework.optimization.evaluators import Constraint, Cost
-from merganser.framework.optimization.parsing import parsed_cost, parsed_formulas
-from merganser.framework.optimization.result import MathematicalProgramResult
+from merganser.framework.optimization.evaluators.evaluators import Constraint, Cost
+from merganser.framework.optimization.programs.binding import Binding
+from merganser.framework.optimization.programs.parsing import parsed_cost, parsed_formulas
+from merganser.framework.optimization.programs.result import MathematicalProgramResult
 from merganser.geometry.ids import _Identifier
 from merganser.geometry.optimization.arguments import Array
 from merganser.geometry.optimization.convex_set import ConvexSet

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from merganser.framework.optimization.choose import Solve
 from merganser.framework.optimization.kinds import SolutionResult
-from merganser.framework.optimization.program import MathematicalProgram
-from merganser.framework.optimization.solver import SolverInterface
-from merganser.framework.optimization.solver_options import SolverOptions
+from merganser.framework.optimization.programs.program import MathematicalProgram
+from merganser.framework.optimization.solvers.choose import Solve
+from merganser.framework.optimization.solvers.solver import SolverInterface
+from merganser.framework.optimization.solvers.solver_options import SolverOptions
 from merganser.geometry.optimization.graph_parts import Edge, Vertex
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from merganser.framework.optimization.kinds import SolutionResult
-from merganser.framework.optimization.program import MathematicalProgram
+from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.geometry.optimization.arguments import Array
 from merganser.geometry.optimization.set_programs import extreme, failure, solved
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from merganser.framework.core.random_values import RandomDistribution, draw
+from merganser.framework.core.system.random_values import RandomDistribution, draw
 from merganser.geometry.optimization.arguments import Array, points_of
 
 if TYPE_CHECKING:
-    from merganser.framework.core.random_values import RandomGenerator
+    from merganser.framework.core.system.random_values import RandomGenerator
 
 
 def sample(

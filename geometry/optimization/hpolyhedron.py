@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from merganser.framework.optimization.arrays import Objects, matrix, scalar
-from merganser.framework.optimization.binding import Binding
+from merganser.framework.optimization.programs.binding import Binding
 from merganser.geometry.optimization import half_spaces, hit_and_run, inscribed
 from merganser.geometry.optimization.affine_hull import Flat, affine_hull_by_programs
 from merganser.geometry.optimization.arguments import Array, Form, choose, finite_vector, same_dimension, size_of
@@ -21,8 +21,8 @@ from merganser.geometry.optimization.polyhedron_sources import rows_of_geometry,
 from merganser.geometry.optimization.scene_shapes import OF_SCENE, is_query_object
 
 if TYPE_CHECKING:
-    from merganser.framework.core.random_values import RandomGenerator
-    from merganser.framework.optimization.program import MathematicalProgram
+    from merganser.framework.core.system.random_values import RandomGenerator
+    from merganser.framework.optimization.programs.program import MathematicalProgram
     from merganser.geometry.optimization.hyperellipsoid import Hyperellipsoid
 
 _TOLERANCE = 1e-9

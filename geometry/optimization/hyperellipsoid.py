@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from merganser.framework.optimization.arrays import Objects, matrix
-from merganser.framework.optimization.binding import Binding
+from merganser.framework.optimization.programs.binding import Binding
 from merganser.geometry.optimization.affine_ball import AffineBall, radii_of, volume_of_unit_ball
 from merganser.geometry.optimization.affine_hull import Flat
 from merganser.geometry.optimization.arguments import Array, Form, choose, finite_vector, same_dimension
@@ -20,8 +20,8 @@ from merganser.geometry.optimization.placement import Placement
 from merganser.geometry.optimization.scene_shapes import OF_SCENE, is_query_object, shape_in_frame
 
 if TYPE_CHECKING:
-    from merganser.framework.math.rigid_transform import RigidTransform
-    from merganser.framework.optimization.program import MathematicalProgram
+    from merganser.framework.math.rotations.rigid_transform import RigidTransform
+    from merganser.framework.optimization.programs.program import MathematicalProgram
     from merganser.geometry.shapes import Shape
 
 _FORMS = {
@@ -166,8 +166,8 @@ class Hyperellipsoid(ConvexSet):
         return Flat(np.eye(self._dimension), self.center())
 
     def _shape_with_pose(self) -> tuple[Shape, RigidTransform]:
-        from merganser.framework.math.rigid_transform import RigidTransform
-        from merganser.framework.math.rotation_matrix import RotationMatrix
+        from merganser.framework.math.rotations.rigid_transform import RigidTransform
+        from merganser.framework.math.rotations.rotation_matrix import RotationMatrix
         from merganser.geometry.shapes import Ellipsoid
 
         if not self._is_bounded():

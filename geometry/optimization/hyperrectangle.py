@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from merganser.framework.optimization.arrays import Objects
-from merganser.framework.optimization.binding import Binding
+from merganser.framework.optimization.programs.binding import Binding
 from merganser.geometry.optimization import set_programs
 from merganser.geometry.optimization.affine_hull import Flat
 from merganser.geometry.optimization.arguments import Array, finite_vector, same_dimension
@@ -17,9 +17,9 @@ from merganser.geometry.optimization.convex_set import ConvexSet
 from merganser.geometry.optimization.placement import Placement
 
 if TYPE_CHECKING:
-    from merganser.framework.core.random_values import RandomGenerator
-    from merganser.framework.math.rigid_transform import RigidTransform
-    from merganser.framework.optimization.program import MathematicalProgram
+    from merganser.framework.core.system.random_values import RandomGenerator
+    from merganser.framework.math.rotations.rigid_transform import RigidTransform
+    from merganser.framework.optimization.programs.program import MathematicalProgram
     from merganser.geometry.optimization.hpolyhedron import HPolyhedron
     from merganser.geometry.shapes import Shape
 
@@ -139,7 +139,7 @@ class Hyperrectangle(ConvexSet):
         return Flat(np.eye(self._dimension)[:, long], self.lb())
 
     def _shape_with_pose(self) -> tuple[Shape, RigidTransform]:
-        from merganser.framework.math.rigid_transform import RigidTransform
+        from merganser.framework.math.rotations.rigid_transform import RigidTransform
         from merganser.geometry.shapes import Box
 
         return Box(*(self._ub - self._lb)), RigidTransform(self.Center())

@@ -7,9 +7,9 @@ __all__ = ["IrisOptions"]
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from merganser.framework.core.records import settings
-from merganser.framework.optimization.program import MathematicalProgram
-from merganser.framework.optimization.solver_options import SolverOptions
+from merganser.framework.common.records import settings
+from merganser.framework.optimization.programs.program import MathematicalProgram
+from merganser.framework.optimization.solvers.solver_options import SolverOptions
 from merganser.geometry.optimization.convex_set import ConvexSet
 from merganser.geometry.optimization.hpolyhedron import HPolyhedron
 from merganser.geometry.optimization.hyperellipsoid import Hyperellipsoid

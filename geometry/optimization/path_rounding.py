@@ -6,7 +6,7 @@ __all__ = ["followed_path", "sampled_paths"]
 
 from collections.abc import Callable
 
-from merganser.framework.core.random_values import RandomGenerator
+from merganser.framework.core.system.random_values import RandomGenerator
 from merganser.geometry.optimization.graph_options import GraphOfConvexSetsOptions
 from merganser.geometry.optimization.graph_parts import Edge, Vertex
 

@@ -17,14 +17,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from merganser.framework.optimization.cone_constraints import (
+from merganser.framework.optimization.evaluators.cone_constraints import (
     ExponentialConeConstraint,
     LinearMatrixInequalityConstraint,
     LorentzConeConstraint,
     PositiveSemidefiniteConstraint,
     RotatedLorentzConeConstraint,
 )
-from merganser.framework.optimization.costs import (
+from merganser.framework.optimization.evaluators.costs import (
     L1NormCost,
     L2NormCost,
     LinearCost,
@@ -32,8 +32,8 @@ from merganser.framework.optimization.costs import (
     PerspectiveQuadraticCost,
     QuadraticCost,
 )
-from merganser.framework.optimization.linear_constraints import LinearConstraint, LinearEqualityConstraint
-from merganser.framework.optimization.program_constraints import square_root
+from merganser.framework.optimization.evaluators.linear_constraints import LinearConstraint, LinearEqualityConstraint
+from merganser.framework.optimization.programs.program_constraints import square_root
 from merganser.geometry.optimization.arguments import Array
 from merganser.geometry.optimization.convex_set import ConvexSet
 from merganser.geometry.optimization.placement import Placement

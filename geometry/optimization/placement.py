@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from merganser.framework.optimization.arrays import Objects
-from merganser.framework.optimization.binding import Binding
+from merganser.framework.optimization.programs.binding import Binding
 from merganser.geometry.optimization.arguments import Array
 
 

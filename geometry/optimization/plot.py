@@ -16,7 +16,7 @@ from merganser.geometry.optimization.hpolyhedron import HPolyhedron
 from merganser.geometry.optimization.vpolytope import VPolytope
 
 if TYPE_CHECKING:
-    from merganser.framework.optimization.result import MathematicalProgramResult
+    from merganser.framework.optimization.programs.result import MathematicalProgramResult
     from merganser.geometry.optimization.graph_of_convex_sets import GraphOfConvexSets
 
 _NUM_DIRECTIONS = 48  # in which farthest points are looked for, of sets without corners

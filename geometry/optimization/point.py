@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from merganser.framework.optimization.arrays import Objects
-from merganser.framework.optimization.binding import Binding
+from merganser.framework.optimization.programs.binding import Binding
 from merganser.geometry.optimization.affine_hull import Flat
 from merganser.geometry.optimization.arguments import Array, Form, choose, finite_vector
 from merganser.geometry.optimization.convex_set import ConvexSet
@@ -17,8 +17,8 @@ from merganser.geometry.optimization.placement import Placement
 from merganser.geometry.optimization.scene_shapes import OF_SCENE, is_query_object, shape_in_frame
 
 if TYPE_CHECKING:
-    from merganser.framework.math.rigid_transform import RigidTransform
-    from merganser.framework.optimization.program import MathematicalProgram
+    from merganser.framework.math.rotations.rigid_transform import RigidTransform
+    from merganser.framework.optimization.programs.program import MathematicalProgram
     from merganser.geometry.shapes import Shape
 
 _FORMS = {
@@ -96,7 +96,7 @@ class Point(ConvexSet):
         return Flat(np.zeros((self._dimension, 0)), self.x())
 
     def _shape_with_pose(self) -> tuple[Shape, RigidTransform]:
-        from merganser.framework.math.rigid_transform import RigidTransform
+        from merganser.framework.math.rotations.rigid_transform import RigidTransform
         from merganser.geometry.shapes import Sphere
 
         return Sphere(0.0), RigidTransform(self._x)

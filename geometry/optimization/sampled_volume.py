@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from merganser.geometry.optimization.hyperrectangle import Hyperrectangle
 
 if TYPE_CHECKING:
-    from merganser.framework.core.random_values import RandomGenerator
+    from merganser.framework.core.system.random_values import RandomGenerator
     from merganser.geometry.optimization.convex_set import ConvexSet
 
 

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from merganser.framework.optimization.arrays import Objects
-from merganser.framework.optimization.choose import Solve
-from merganser.framework.optimization.clarabel_solver import ClarabelSolver
 from merganser.framework.optimization.kinds import SolutionResult
-from merganser.framework.optimization.program import MathematicalProgram
-from merganser.framework.optimization.solver_options import SolverOptions
+from merganser.framework.optimization.programs.program import MathematicalProgram
+from merganser.framework.optimization.solvers.choose import Solve
+from merganser.framework.optimization.solvers.clarabel_solver import ClarabelSolver
+from merganser.framework.optimization.solvers.solver_options import SolverOptions
 from merganser.geometry.optimization.arguments import Array
 from merganser.geometry.optimization.placement import Placement
 

@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from merganser.framework.optimization.arrays import objects
-from merganser.framework.optimization.program import MathematicalProgram
-from merganser.framework.optimization.result import MathematicalProgramResult
+from merganser.framework.optimization.programs.program import MathematicalProgram
+from merganser.framework.optimization.programs.result import MathematicalProgramResult
 from merganser.geometry.optimization.arguments import Array
 from merganser.geometry.optimization.assembly import Assembly, Index
 from merganser.geometry.optimization.graph_options import Transcription

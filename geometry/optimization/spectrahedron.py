@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from merganser.framework.optimization.arrays import Objects
-from merganser.framework.optimization.binding import Binding
 from merganser.framework.optimization.kinds import ProgramAttribute
+from merganser.framework.optimization.programs.binding import Binding
 from merganser.geometry.optimization.arguments import Array
 from merganser.geometry.optimization.convex_set import ConvexSet
 from merganser.geometry.optimization.placement import Placement
 
 if TYPE_CHECKING:
-    from merganser.framework.optimization.program import MathematicalProgram
+    from merganser.framework.optimization.programs.program import MathematicalProgram
 
 _TAKEN = {
     ProgramAttribute.kLinearCost,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from merganser.framework.optimization.arrays import Objects
-from merganser.framework.optimization.binding import Binding
+from merganser.framework.optimization.programs.binding import Binding
 from merganser.geometry.optimization import qhull
 from merganser.geometry.optimization.affine_hull import Flat, span_of
 from merganser.geometry.optimization.arguments import Array, Form, choose, points_of, size_of
@@ -23,7 +23,7 @@ from merganser.geometry.optimization.placement import Placement
 from merganser.geometry.optimization.scene_shapes import OF_SCENE, is_query_object, shape_in_frame
 
 if TYPE_CHECKING:
-    from merganser.framework.optimization.program import MathematicalProgram
+    from merganser.framework.optimization.programs.program import MathematicalProgram
     from merganser.geometry.shapes import Convex
 
 _TOLERANCE = 1e-9

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device, inlined, kernel
-from merganser.framework.native.hinted_types import Flags, FloatTable, Integers, IntegerTable, Poses
+from merganser.framework.native.memory.hinted_types import Flags, FloatTable, Integers, IntegerTable, Poses
 from merganser.geometry.proximity.layout import HALF_SPACE, Geometries
 from merganser.geometry.proximity.vectors import Array, Vector3
 

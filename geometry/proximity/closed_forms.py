@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device
-from merganser.framework.native.shared_code import shared
+from merganser.framework.native.memory.shared_code import shared
 from merganser.geometry.proximity.boxes import solve_boxes
 from merganser.geometry.proximity.ellipsoid_and_segment import solve_ellipsoid_and_segment
 from merganser.geometry.proximity.layout import (

@@ -41,8 +41,8 @@ from numpy.typing import NDArray
 
 from merganser.framework.interpreted_first import may_use_compiled
 from merganser.framework.native import device, inlined, kernel
-from merganser.framework.native.hinted_types import FloatTable, Poses
-from merganser.framework.native.records_of_arrays import ArrayOf
+from merganser.framework.native.memory.hinted_types import FloatTable, Poses
+from merganser.framework.native.memory.records_of_arrays import ArrayOf
 from merganser.geometry.proximity.layout import Geometries, Hulls, distance_dtype
 from merganser.geometry.proximity.support_features import reach_along, support_feature
 from merganser.geometry.proximity.vectors import (

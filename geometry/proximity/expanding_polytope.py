@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device, inlined
-from merganser.framework.native.shared_code import shared
+from merganser.framework.native.memory.shared_code import shared
 from merganser.geometry.proximity.flat_features import try_faces
 from merganser.geometry.proximity.layout import (
     CONE,

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from merganser.framework.native import device
-from merganser.framework.native.by_value import larger
+from merganser.framework.native.memory.by_value import larger
 from merganser.geometry.proximity.layout import BOX, CONE, CYLINDER, HULL, MAX_CORNERS, SEGMENT, Hulls
 from merganser.geometry.proximity.supports import piece_point, support_piece
 from merganser.geometry.proximity.vectors import Array, Vector3

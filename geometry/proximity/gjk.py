@@ -13,7 +13,7 @@ import math
 from typing import TypeAlias
 
 from merganser.framework.native import device, inlined
-from merganser.framework.native.shared_code import shared
+from merganser.framework.native.memory.shared_code import shared
 from merganser.geometry.proximity.expanding_polytope import deepest
 from merganser.geometry.proximity.layout import SOLVED, UNSOLVED, Hulls, Shape, ShapeWork
 from merganser.geometry.proximity.refine import set_solution

@@ -11,8 +11,8 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.native.by_value import of_scalar
-from merganser.framework.native.records_of_arrays import FLOAT, INTEGER, ArrayOf, RecordOf
+from merganser.framework.native.memory.by_value import of_scalar
+from merganser.framework.native.memory.records_of_arrays import FLOAT, INTEGER, ArrayOf, RecordOf
 
 __all__ = [
     "BOX",
@@ -175,7 +175,7 @@ _OF_POINTS = (
 )  # fmt: skip
 
 
-# What kernels take, by the hints of their parameters (framework/native/hinted_types.py).
+# What kernels take, by the hints of their parameters (framework/native/memory/hinted_types.py).
 Geometries = Annotated[NDArray[Any], ArrayOf(geometry_dtype)]
 Contacts = Annotated[NDArray[Any], ArrayOf(contact_dtype)]
 SearchWork = Annotated[NDArray[Any], ArrayOf(work_dtype)]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from merganser.framework.interpreted_first import may_use_compiled
 from merganser.framework.native import device, inlined, kernel
-from merganser.framework.native.by_value import of_scalar
+from merganser.framework.native.memory.by_value import of_scalar
 from merganser.geometry.proximity.derivatives import follow_pair, slopes_of_pair
 from merganser.geometry.proximity.engine import ProximityEngine
 from merganser.geometry.proximity.layout import Hulls, contact_dtype, points_work_dtype

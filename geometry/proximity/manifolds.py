@@ -17,8 +17,8 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device, kernel
-from merganser.framework.native.by_value import larger, smaller
-from merganser.framework.native.hinted_types import IntegerTable, Poses
+from merganser.framework.native.memory.by_value import larger, smaller
+from merganser.framework.native.memory.hinted_types import IntegerTable, Poses
 from merganser.geometry.proximity.box_faces import clip_box_faces, face_area, steepest_axis
 from merganser.geometry.proximity.features import face_of, line_of
 from merganser.geometry.proximity.layout import (

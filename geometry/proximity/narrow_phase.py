@@ -6,7 +6,7 @@ import math
 from typing import TypeAlias
 
 from merganser.framework.native import inlined, kernel
-from merganser.framework.native.hinted_types import FloatTable, Integers, IntegerTable, Poses
+from merganser.framework.native.memory.hinted_types import FloatTable, Integers, IntegerTable, Poses
 from merganser.geometry.proximity.closed_forms import solve_half_space, solve_primitives
 from merganser.geometry.proximity.layout import (
     BOX,

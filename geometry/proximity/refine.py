@@ -26,7 +26,7 @@ import math
 from typing import NamedTuple
 
 from merganser.framework.native import device, inlined
-from merganser.framework.native.shared_code import shared
+from merganser.framework.native.memory.shared_code import shared
 from merganser.geometry.proximity.layout import CONE, CYLINDER, FROZEN, MAX_BUNDLE, Hulls, Shape, ShapeWork
 from merganser.geometry.proximity.supports import (
     is_curved,

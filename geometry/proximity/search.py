@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device, inlined
-from merganser.framework.native.shared_code import shared
+from merganser.framework.native.memory.shared_code import shared
 from merganser.geometry.proximity.expanding_polytope import deepest
 from merganser.geometry.proximity.flat_features import try_faces
 from merganser.geometry.proximity.gjk import solve_polytopes

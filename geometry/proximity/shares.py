@@ -31,7 +31,7 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device
-from merganser.framework.native.by_value import larger, smaller
+from merganser.framework.native.memory.by_value import larger, smaller
 from merganser.geometry.proximity.vectors import Array, Vector3, add, cross, dot, subtract, sum_scaled
 
 __all__ = ["NO_SHARE", "fade", "set_shares"]

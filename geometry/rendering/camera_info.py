@@ -18,7 +18,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework.core.plain_values import declare_plain
+from merganser.framework.core.values.plain_values import declare_plain
 
 __all__ = ["CameraInfo"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from merganser.framework.core.plain_values import declare_plain
+from merganser.framework.core.values.plain_values import declare_plain
 from merganser.framework.math import RigidTransform
 from merganser.geometry.rendering.camera_info import CameraInfo
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.records import set_known, settings
+from merganser.framework.common.records import set_known, settings
 from merganser.geometry.rgba import Rgba
 
 __all__ = [

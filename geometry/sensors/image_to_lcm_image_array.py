@@ -6,7 +6,7 @@ import functools
 from typing import Any, overload
 
 from merganser.framework import Context, InputPort, LeafSystem, OutputPort, Value, kUseDefaultName
-from merganser.framework.core.values import AbstractValue
+from merganser.framework.core.values.values import AbstractValue
 from merganser.framework.lcm.message import microseconds
 from merganser.framework.lcm.messages.perception import lcmt_image_array
 from merganser.geometry.images import Image, PixelType

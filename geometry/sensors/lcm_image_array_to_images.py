@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from merganser.framework import Context, InputPort, LeafSystem, OutputPort, Value
-from merganser.framework.core.values import AbstractValue
+from merganser.framework.core.values.values import AbstractValue
 from merganser.framework.lcm.messages.perception import lcmt_image_array
 from merganser.geometry.images import AnyImage, ImageDepth32F, ImageLabel16I, ImageRgba8U
 from merganser.geometry.sensors.image_messages import color_of, depth_of, label_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from merganser.framework.core.plain_values import declare_plain
+from merganser.framework.core.values.plain_values import declare_plain
 
 __all__ = ["Sample"]
 

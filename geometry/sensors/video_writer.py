@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from merganser.framework import DiagramBuilder, LeafSystem, Value
-from merganser.framework.core.arguments import checked_number
+from merganser.framework.core.values.arguments import checked_number
 from merganser.framework.math import RigidTransform
 from merganser.geometry.images import ImageRgba8U
 from merganser.geometry.rendering import (

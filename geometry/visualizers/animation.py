@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.arguments import checked_number
+from merganser.framework.core.values.arguments import checked_number
 from merganser.framework.math import RigidTransform
 from merganser.geometry.visualizers.controls import Slider
 from merganser.geometry.visualizers.encoding import Message, encode

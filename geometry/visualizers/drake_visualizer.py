@@ -9,8 +9,8 @@ from typing import Any, overload
 import numpy as np
 
 from merganser.framework import Context, DiagramBuilder, InputPort, LeafSystem, OutputPort, Value
-from merganser.framework.core.scalars import cast_array
-from merganser.framework.core.templates import SystemTemplate
+from merganser.framework.core.scalars.scalars import cast_array
+from merganser.framework.core.scalars.templates import SystemTemplate
 from merganser.framework.lcm.drake_lcm import DrakeLcm, DrakeLcmInterface, interface_of
 from merganser.framework.lcm.messages.viewers import lcmt_viewer_draw, lcmt_viewer_link_data
 from merganser.geometry.geometry_version import GeometryVersion

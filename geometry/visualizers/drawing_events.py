@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from merganser.framework import Context, LeafSystem
-from merganser.framework.core.events import Demand
+from merganser.framework.core.declarations.events import Demand
 from merganser.framework.core.inside import publish_on_demand
 from merganser.geometry.visualizers.meshcat import Meshcat
 

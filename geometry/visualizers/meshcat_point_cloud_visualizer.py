@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from merganser.framework import Context, InputPort, LeafSystem, Value
-from merganser.framework.core.scalars import cast_array
+from merganser.framework.core.scalars.scalars import cast_array
 from merganser.framework.math import RigidTransform
 from merganser.geometry.perception import PointCloud
 from merganser.geometry.rgba import Rgba

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework import AbstractValue, Context, LeafSystem, System, Value
 from merganser.framework.core.inside import scalar_of
-from merganser.framework.core.scalars import cast_array
+from merganser.framework.core.scalars.scalars import cast_array
 from merganser.framework.math import RigidTransform, RollPitchYaw
 from merganser.geometry.visualizers.meshcat import Meshcat
 from merganser.geometry.visualizers.stop_button import repeat_until_stopped

@@ -7,7 +7,7 @@ import math
 from typing import Any, overload
 
 from merganser.framework import Context, DiagramBuilder, InputPort, LeafSystem, OutputPort, Value
-from merganser.framework.core.scalars import cast_array
+from merganser.framework.core.scalars.scalars import cast_array
 from merganser.geometry.query_object import QueryObject
 from merganser.geometry.roles import Role
 from merganser.geometry.scene_graph import SceneGraph

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 
-from merganser.framework.core.records import settings
+from merganser.framework.common.records import settings
 from merganser.geometry.rgba import Rgba
 from merganser.geometry.roles import Role
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework import DiagramBuilder, InputPort, OutputPort, Value
-from merganser.framework.core.scalars import cast_array
+from merganser.framework.core.scalars.scalars import cast_array
 from merganser.geometry.geometry_version import GeometryVersion
 from merganser.geometry.ids import FrameId
 from merganser.geometry.inspector import SceneGraphInspector, rigid_geometries

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import Context, LeafSystem
-from merganser.framework.core.arguments import checked_number
+from merganser.framework.core.values.arguments import checked_number
 from merganser.framework.primitives import VectorLog
 from merganser.framework.trajectories import Trajectory
 

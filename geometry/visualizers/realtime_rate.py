@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from merganser.framework.core.running_time import running_time
+from merganser.framework.common.running_time import running_time
 
 __all__ = ["RealtimeRate"]
 

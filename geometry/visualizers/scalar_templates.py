@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from merganser.framework.core.templates import SystemTemplate
+from merganser.framework.core.scalars.templates import SystemTemplate
 from merganser.geometry.visualizers.meshcat_point_cloud_visualizer import MeshcatPointCloudVisualizer
 from merganser.geometry.visualizers.meshcat_pose_sliders import MeshcatPoseSliders
 from merganser.geometry.visualizers.meshcat_visualizer import MeshcatVisualizer

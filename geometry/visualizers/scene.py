@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.events import Demand
+from merganser.framework.core.declarations.events import Demand
 from merganser.geometry.visualizers.encoding import Message, encode
 from merganser.geometry.visualizers.pose_block import PoseBlock
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from merganser.framework.core.scalars import cast_array
+from merganser.framework.core.scalars.scalars import cast_array
 from merganser.geometry.geometry_version import GeometryVersion
 from merganser.geometry.ids import FrameId, GeometryId
 from merganser.geometry.inspector import SceneGraphInspector, rigid_geometries

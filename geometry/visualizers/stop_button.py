@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Callable
 
-from merganser.framework.core.arguments import checked_number
+from merganser.framework.core.values.arguments import checked_number
 from merganser.geometry.visualizers.meshcat import Meshcat
 
 __all__ = ["repeat_until_stopped"]

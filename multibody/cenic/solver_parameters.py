@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from merganser.framework.core.records import settings
+from merganser.framework.common.records import settings
 
 __all__ = ["IcfSolverParameters"]
 

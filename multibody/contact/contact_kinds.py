@@ -15,8 +15,8 @@ from typing import Annotated, Any
 import numpy as np
 
 from merganser.framework.native import device, kernel
-from merganser.framework.native.hinted_types import Floats
-from merganser.framework.native.records_of_arrays import ArrayOf
+from merganser.framework.native.memory.hinted_types import Floats
+from merganser.framework.native.memory.records_of_arrays import ArrayOf
 from merganser.multibody.contact.contact_pairs import OF_KIND, ContactPairs, contact_pair_dtype
 from merganser.multibody.contact.layout import Array, Count
 from merganser.multibody.kernels import layout
@@ -71,7 +71,7 @@ ContactSources = Annotated[Any, ArrayOf(contact_source_dtype)]
 
 
 def _make_examples(scalar: Any) -> dict[str, Any]:
-    from merganser.framework.native.by_value import of_scalar
+    from merganser.framework.native.memory.by_value import of_scalar
 
     pose = np.zeros(1, layout.position_dtype(scalar))[0]
     return {

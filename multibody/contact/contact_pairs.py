@@ -43,9 +43,9 @@ from typing import Annotated
 import numpy as np
 
 from merganser.framework.native import device, kernel
-from merganser.framework.native.by_value import larger
-from merganser.framework.native.hinted_types import Integers, IntegerTable, Poses
-from merganser.framework.native.records_of_arrays import ArrayOf
+from merganser.framework.native.memory.by_value import larger
+from merganser.framework.native.memory.hinted_types import Integers, IntegerTable, Poses
+from merganser.framework.native.memory.records_of_arrays import ArrayOf
 from merganser.geometry.proximity.layout import Contacts
 from merganser.multibody.contact.layout import Array, Count
 from merganser.multibody.kernels.spatial import Vector3, add, dot, scaled, set_vector, subtract, vector

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.native import device, inlined, kernel
-from merganser.framework.native.by_value import of_scalar
+from merganser.framework.native.memory.by_value import of_scalar
 from merganser.multibody.contact.contact_pairs import contact_pair_dtype
 from merganser.multibody.contact.islands import find_islands
 from merganser.multibody.contact.layout import CONTACT, LAGGED, TAMSI, Array, Problem, constraint_dtype, row_dtype

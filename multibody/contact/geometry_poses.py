@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from merganser.framework.native import kernel
-from merganser.framework.native.hinted_types import Integers, Poses
+from merganser.framework.native.memory.hinted_types import Integers, Poses
 from merganser.multibody.kernels.layout import Positions
 
 __all__ = ["geometry_poses"]

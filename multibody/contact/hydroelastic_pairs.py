@@ -28,7 +28,7 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device, kernel
-from merganser.framework.native.hinted_types import FloatTable, Integers, IntegerTable, Poses
+from merganser.framework.native.memory.hinted_types import FloatTable, Integers, IntegerTable, Poses
 from merganser.geometry.hydroelastic.face_columns import AREA, CENTROID, GRAD_M, GRAD_N, NORMAL, PRESSURE
 from merganser.multibody.contact.contact_pairs import (
     OF_FACE,

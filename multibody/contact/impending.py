@@ -30,7 +30,7 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device, kernel
-from merganser.framework.native.hinted_types import Floats
+from merganser.framework.native.memory.hinted_types import Floats
 from merganser.multibody.contact.contact_pairs import ContactPairs
 from merganser.multibody.contact.layout import Array, Count
 from merganser.multibody.kernels.ends import arm_to, velocity_of

@@ -22,8 +22,8 @@ from __future__ import annotations
 import numpy as np
 
 from merganser.framework.native import device, kernel
-from merganser.framework.native.by_value import larger
-from merganser.framework.native.hinted_types import Floats, FloatTable
+from merganser.framework.native.memory.by_value import larger
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable
 from merganser.multibody.contact.contact_pairs import OF_FACE, ContactPairs
 from merganser.multibody.contact.joint_limits import limited_position, limited_rate
 from merganser.multibody.contact.layout import Count

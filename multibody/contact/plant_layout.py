@@ -6,8 +6,8 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from merganser.framework.native.hinted_types import Floats, Integers
-from merganser.framework.native.records_of_arrays import ArrayOf
+from merganser.framework.native.memory.hinted_types import Floats, Integers
+from merganser.framework.native.memory.records_of_arrays import ArrayOf
 from merganser.multibody.contact.contact_pairs import ContactPairs
 from merganser.multibody.contact.layout import Array, Constraints, Rows, Trees
 from merganser.multibody.kernels.constraints import ConstraintRecords, ConstraintValues

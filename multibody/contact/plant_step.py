@@ -8,7 +8,7 @@ calc_forces    the forces that led there, for whoever looks at the step
 from __future__ import annotations
 
 from merganser.framework.native import kernel
-from merganser.framework.native.hinted_types import Floats, FloatTable, Integers
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
 from merganser.multibody.contact.layout import Array
 from merganser.multibody.contact.plant_forces import calc_contact_forces, calc_next_state
 from merganser.multibody.contact.plant_layout import ConstraintSources, PlantTrees, ProblemArrays

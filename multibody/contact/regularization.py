@@ -37,7 +37,7 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.native import device, inlined
-from merganser.framework.native.by_value import larger, smaller
+from merganser.framework.native.memory.by_value import larger, smaller
 from merganser.multibody.contact.bounded import GAIN, LOWER, OFFSET, UPPER
 from merganser.multibody.contact.friction_cone import set_cone_law
 from merganser.multibody.contact.hunt_crossley import set_hunt_crossley_law

@@ -1,13 +1,13 @@
 """Blocks of free bodies, which have six velocities: rows of six numbers as vectors of the processor.
 
 The compiler unrolls loops over six numbers and computes one number after the other. Said as operations on rows of six
-numbers (framework/native/simd.py), the same takes a third of the time.
+numbers (framework/native/memory/simd.py), the same takes a third of the time.
 """
 
 from __future__ import annotations
 
 from merganser.framework.native import inlined
-from merganser.framework.native.simd import (
+from merganser.framework.native.memory.simd import (
     element,
     fused,
     set_six,

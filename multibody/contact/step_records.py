@@ -1,10 +1,10 @@
-"""What a step of a plant works on, as records of arrays (framework/native/records_of_arrays.py): see step.py."""
+"""What a step of a plant works on, as records of arrays (framework/native/memory/records_of_arrays.py): see step.py."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, NamedTuple
 
-from merganser.framework.native.hinted_types import (
+from merganser.framework.native.memory.hinted_types import (
     Flags,
     Floats,
     FloatsInContext,
@@ -13,7 +13,7 @@ from merganser.framework.native.hinted_types import (
     IntegerTable,
     Poses,
 )
-from merganser.framework.native.records_of_arrays import ONE_VALUE, ArrayOf, Code
+from merganser.framework.native.memory.records_of_arrays import ONE_VALUE, ArrayOf, Code
 from merganser.geometry.hydroelastic.buffers import Buffers
 from merganser.geometry.hydroelastic.layout import Bodies, Meshes
 from merganser.geometry.proximity.layout import Contacts, Geometries, Hulls, SearchWork

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from merganser.framework.native import device
-from merganser.framework.native.views import as_matrix
+from merganser.framework.native.memory.views import as_matrix
 from merganser.multibody.contact.layout import Array
 from merganser.multibody.contact.ordering import Pattern
 from merganser.multibody.contact.regularization import LAW_SIZE

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import later_code
-from merganser.framework.core.native_code import FAILURE, OUTPUT, InputOf, NativeCode
+from merganser.framework.core.context.native_code import FAILURE, OUTPUT, InputOf, NativeCode
 from merganser.framework.later_code import LaterCode
-from merganser.framework.native.hinted_types import hinted_address
-from merganser.framework.native.records_of_arrays import Placed, integers_of
+from merganser.framework.native.memory.hinted_types import hinted_address
+from merganser.framework.native.memory.records_of_arrays import Placed, integers_of
 from merganser.multibody import kernels
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework.core.enumeration import Enumeration
-from merganser.framework.core.templates import ValueTemplate
+from merganser.framework.common.enumeration import Enumeration
+from merganser.framework.core.scalars.templates import ValueTemplate
 
 __all__ = ["ForceDensityFieldBase", "ForceDensityFieldBase_", "ForceDensityType"]
 

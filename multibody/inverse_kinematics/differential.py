@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework import Context
-from merganser.framework.core.arguments import bind_overload, require_types
+from merganser.framework.core.values.arguments import bind_overload, require_types
 from merganser.framework.math import RigidTransform
 from merganser.multibody.inverse_kinematics.differential_parameters import (
     DifferentialInverseKinematicsParameters,

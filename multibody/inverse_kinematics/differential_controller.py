@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from merganser.framework import Context, Diagram, DiagramBuilder
-from merganser.framework.core.arguments import require_types
+from merganser.framework.core.values.arguments import require_types
 from merganser.framework.primitives import DiscreteTimeIntegrator, Selector, SelectorParams, WrapToSystem
 from merganser.multibody.inverse_kinematics.differential_system import DifferentialInverseKinematicsSystem
 

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.arguments import require_types
-from merganser.framework.core.records import settings
+from merganser.framework.common.records import settings
+from merganser.framework.core.values.arguments import require_types
 from merganser.multibody.inverse_kinematics.inequality_least_squares import rows_of_bounds
 from merganser.multibody.planning.dof_mask import DofMask
 from merganser.multibody.planning.joint_limits import JointLimits

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework.core.arguments import checked_number, checked_size
-from merganser.framework.core.records import settings
+from merganser.framework.common.records import settings
+from merganser.framework.core.values.arguments import checked_number, checked_size
 from merganser.framework.optimization import SolverOptions
 
 __all__ = [

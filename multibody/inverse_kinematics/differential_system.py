@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import BusValue, Context, InputPort, LeafSystem, OutputPort, Value
-from merganser.framework.core.arguments import checked_number, require_types
+from merganser.framework.core.values.arguments import checked_number, require_types
 from merganser.framework.math import RigidTransform
 from merganser.multibody.inverse_kinematics import differential_ingredients as ingredients
 from merganser.multibody.inverse_kinematics.differential import pose_difference

@@ -6,7 +6,7 @@ body B, gives linear equations of them; a revolute one about the axis a, with an
     R_WP R_PF a = R_WB R_BM a,    p_WPo + R_WP p_PoFo = p_WBo + R_WB p_BoMo                                      (1)
     |R_WP R_PF R(a, middle) v - R_WB R_BM v| <= 2 sin(theta_most / 2)   for unit vectors v normal to a           (2)
 
-That the matrices are rotations is relaxed, see framework/optimization/rotation_constraints.py.
+That the matrices are rotations is relaxed, see framework/optimization/formulations/rotation_constraints.py.
 
 Source: Dai, Izatt and Tedrake, Global inverse kinematics via mixed-integer convex optimization, 2017.
 """

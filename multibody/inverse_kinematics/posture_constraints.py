@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from merganser.framework import Context
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.framework.optimization import AdjustableConstraint, Constraint
-from merganser.framework.optimization.nonlinear_form import NARROW
+from merganser.framework.optimization.solvers.nonlinear_form import NARROW
 from merganser.multibody.inverse_kinematics.posture_functions import PostureFunction, finite_vector, unit_vector
 from merganser.multibody.inverse_kinematics.rotation_gaps import rotation_gap
 from merganser.multibody.plant import MultibodyPlant

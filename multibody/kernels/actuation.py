@@ -13,7 +13,7 @@ as zero in (2). Each actuator drives one velocity.
 from __future__ import annotations
 
 from merganser.framework.native import kernel
-from merganser.framework.native.hinted_types import Floats, FloatTable, Integers
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
 from merganser.multibody.kernels.drives import ERROR, FEEDFORWARD, GAIN, OFFSET, VELOCITY_TARGET
 from merganser.multibody.kernels.layout import Parameters
 from merganser.multibody.kernels.scalars import clamped, equals, is_finite_number, is_set

@@ -7,7 +7,7 @@ symbolic form: plants of other scalars check their vectors in Python.
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
-from merganser.framework.native.hinted_types import Floats
+from merganser.framework.native.memory.hinted_types import Floats
 from merganser.multibody.kernels.spatial import Array
 
 __all__ = [

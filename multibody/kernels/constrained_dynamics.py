@@ -30,7 +30,7 @@ from __future__ import annotations
 from typing import Any
 
 from merganser.framework.native import device, kernel
-from merganser.framework.native.hinted_types import Floats, FloatTable, IntegerTable
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable, IntegerTable
 from merganser.multibody.kernels.articulated import PIVOT_TOLERANCE
 from merganser.multibody.kernels.constraints.records import ConstraintRecords, ConstraintValues
 from merganser.multibody.kernels.constraints.rows import add_force_of_row, calc_constraint_rates, calc_constraint_rows

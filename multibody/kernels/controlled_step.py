@@ -15,7 +15,7 @@ of S is confirmed, in most steps at once.
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
-from merganser.framework.native.hinted_types import Floats, FloatTable, IntegerTable
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable, IntegerTable
 from merganser.multibody.kernels.drives import add_drives, guess_saturation, revise_saturation
 from merganser.multibody.kernels.fast_spin import add_fast_spins
 from merganser.multibody.kernels.forward_dynamics import calc_forward_dynamics

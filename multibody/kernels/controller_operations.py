@@ -1,4 +1,4 @@
-"""Controllers that know a plant, as an operation of the native plan (framework/native/operations.py).
+"""Controllers that know a plant, as an operation of the native plan (framework/native/operations/operations.py).
 
 The operation does what the callbacks in multibody/controllers do, with the same kernels in the same order, so to the
 last bit. Where Python would raise an exception, it sets a failure.
@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from merganser.framework.native import device
-from merganser.framework.native.addresses import place_at
-from merganser.framework.native.hinted_types import Floats, FloatsInContext, FloatTable, Integers
-from merganser.framework.native.operations import CompiledOperation
-from merganser.framework.native.records_of_arrays import Code, record_at
-from merganser.framework.native.tape import FAILED, call_kernel, call_quiet_kernel, integers_at
+from merganser.framework.native.memory.addresses import place_at
+from merganser.framework.native.memory.hinted_types import Floats, FloatsInContext, FloatTable, Integers
+from merganser.framework.native.memory.records_of_arrays import Code, record_at
+from merganser.framework.native.memory.tape import FAILED, call_kernel, call_quiet_kernel, integers_at
+from merganser.framework.native.operations.operations import CompiledOperation
 from merganser.multibody.kernels.layout import Constants, Elements, Parameters, Positions, Scratch, Topology, Velocities
 
 __all__ = ["CONTROLLER", "GRAVITY_COMPENSATION", "INVERSE_DYNAMICS", "STIFFNESS", "ControllerRecord"]

@@ -9,7 +9,7 @@ each kind stand in its file of elements/.
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
-from merganser.framework.native.hinted_types import Floats, FloatTable
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable
 from merganser.multibody.kernels.elements.bushing import add_bushing
 from merganser.multibody.kernels.elements.kind import FINE
 from merganser.multibody.kernels.elements.table import add_energy, add_forces

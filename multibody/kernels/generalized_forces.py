@@ -11,7 +11,7 @@ Source: R. Featherstone, Rigid Body Dynamics Algorithms (2008), section 5.3.
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
-from merganser.framework.native.hinted_types import Floats, FloatTable
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable
 from merganser.multibody.kernels.layout import Positions, Topology
 from merganser.multibody.kernels.spatial import (
     add,

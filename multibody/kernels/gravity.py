@@ -15,7 +15,7 @@ Source: R. Featherstone, Rigid Body Dynamics Algorithms (2008), section 6.2 (com
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
-from merganser.framework.native.hinted_types import Floats
+from merganser.framework.native.memory.hinted_types import Floats
 from merganser.multibody.kernels.layout import Parameters, Positions, Scratch, Topology
 from merganser.multibody.kernels.spatial import add, cross, power, scaled, set_vector, vector
 

@@ -19,7 +19,7 @@ Source: R. Featherstone, Rigid Body Dynamics Algorithms (2008), table 5.1; refle
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
-from merganser.framework.native.hinted_types import Floats, FloatTable
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable
 from merganser.multibody.kernels.layout import Parameters, Positions, Scratch, Topology, Velocities
 from merganser.multibody.kernels.spatial import (
     Array,

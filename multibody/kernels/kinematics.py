@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
-from merganser.framework.native.hinted_types import Floats
+from merganser.framework.native.memory.hinted_types import Floats
 from merganser.multibody.kernels.layout import Parameters, Positions, Topology, Velocities
 from merganser.multibody.kernels.position import calc_position_kinematics
 from merganser.multibody.kernels.velocity import calc_velocity_kinematics

@@ -38,7 +38,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.native.records_of_arrays import ArrayOf
+from merganser.framework.native.memory.records_of_arrays import ArrayOf
 
 __all__ = [
     "BALL_QUATERNION",
@@ -259,7 +259,7 @@ def scratch_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
         ]
     )
 
-# What kernels take, by the hints of their parameters (framework/native/hinted_types.py).
+# What kernels take, by the hints of their parameters (framework/native/memory/hinted_types.py).
 Topology = Annotated[NDArray[Any], ArrayOf(topology_dtype)]
 Elements = Annotated[NDArray[Any], ArrayOf(element_dtype)]
 Parameters = Annotated[NDArray[Any], ArrayOf(parameter_dtype())]

@@ -1,11 +1,11 @@
-"""Parts of vectors as an operation of the native plan (framework/native/operations.py)."""
+"""Parts of vectors as an operation of the native plan (framework/native/operations/operations.py)."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from merganser.framework.native.operations import CompiledOperation
-from merganser.framework.native.tape import integers_at
+from merganser.framework.native.memory.tape import integers_at
+from merganser.framework.native.operations.operations import CompiledOperation
 
 __all__ = ["GATHER"]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.native.extending import overload, types
+from merganser.framework.native.compiler.extending import overload, types
 
 __all__ = [
     "arctangent",

@@ -21,7 +21,7 @@ Source of (2), (3): A. Castro et al., An Unconstrained Convex Formulation of Com
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
-from merganser.framework.native.hinted_types import Floats, FloatTable
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable
 from merganser.multibody.kernels.coordinates import calc_velocity_to_qdot
 from merganser.multibody.kernels.fast_spin import add_fast_spins, add_spin_forces
 from merganser.multibody.kernels.forward_dynamics import calc_forward_dynamics

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from merganser.framework import DiagramBuilder
-from merganser.framework.core.arguments import require_types
-from merganser.framework.core.errors import nearest_names
-from merganser.framework.core.records import settings
+from merganser.framework.common.errors import nearest_names
+from merganser.framework.common.records import settings
+from merganser.framework.core.values.arguments import require_types
 from merganser.framework.lcm import LcmBuses
 from merganser.framework.primitives import ConstantVectorSource, SharedPointerSystem
 from merganser.multibody.manipulation.arm_controller_model import make_arm_controller_model

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from merganser.framework import DiagramBuilder
-from merganser.framework.core.arguments import require_types
+from merganser.framework.core.values.arguments import require_types
 from merganser.framework.lcm import DrakeLcmInterface, LcmInterfaceSystem, LcmPublisherSystem, LcmSubscriberSystem
 from merganser.framework.lcm.messages.manipulators import lcmt_iiwa_command, lcmt_iiwa_status
 from merganser.framework.primitives import Demultiplexer, Gain

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import BasicVector, Context, InputPort
+from merganser.framework.core.declarations.native_function import native
+from merganser.framework.core.declarations.native_wires import InputOr
 from merganser.framework.core.inside import declare_vector_entry
-from merganser.framework.core.native_function import native
-from merganser.framework.core.native_wires import InputOr
 from merganser.multibody.manipulation.joint_messages import (
     JointMessageReceiver,
     JointMessageSender,

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from merganser.framework import BasicVector, Context, InputPort, LeafSystem, OutputPort, Value
-from merganser.framework.core.scalar_conversion import SystemScalarConverter
-from merganser.framework.core.values import AbstractValue
+from merganser.framework.core.system.scalar_conversion import SystemScalarConverter
+from merganser.framework.core.values.values import AbstractValue
 
 __all__ = ["JointMessageReceiver", "JointMessageSender", "input_port", "output_port", "vector_of"]
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from merganser.framework.core.arguments import require_types
+from merganser.framework.core.values.arguments import require_types
 from merganser.multibody.plant import MultibodyPlant
 
 __all__ = ["ApplyNamedPositionsAsDefaults"]

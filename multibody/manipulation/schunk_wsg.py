@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import LeafSystem, kUseDefaultName
-from merganser.framework.core.native_function import native
-from merganser.framework.core.records import settings
+from merganser.framework.common.records import settings
+from merganser.framework.core.declarations.native_function import native
 from merganser.framework.primitives import MatrixGain
 from merganser.framework.primitives.conditions import magnitude
 

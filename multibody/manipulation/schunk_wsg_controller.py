@@ -15,9 +15,9 @@ from typing import Any
 from numpy.typing import NDArray
 
 from merganser.framework import Context, Diagram, DiagramBuilder, LeafSystem
-from merganser.framework.core.arguments import checked_number
+from merganser.framework.core.declarations.native_function import native
 from merganser.framework.core.inside import declare_derivatives
-from merganser.framework.core.native_function import native
+from merganser.framework.core.values.arguments import checked_number
 from merganser.framework.math.element_functions import clamp
 from merganser.framework.native import are_ordered
 from merganser.multibody.manipulation.schunk_wsg_messages import SchunkWsgCommandReceiver

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 
 from merganser.framework import BasicVector, Context, InputPort, LeafSystem, OutputPort, Value, kUseDefaultName
-from merganser.framework.core.scalar_conversion import SystemScalarConverter
-from merganser.framework.core.values import AbstractValue
+from merganser.framework.core.system.scalar_conversion import SystemScalarConverter
+from merganser.framework.core.values.values import AbstractValue
 from merganser.framework.lcm.message import microseconds
 from merganser.framework.lcm.messages.manipulators import lcmt_schunk_wsg_command, lcmt_schunk_wsg_status
 

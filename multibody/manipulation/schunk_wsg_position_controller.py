@@ -17,8 +17,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from merganser.framework import Context, Diagram, DiagramBuilder, InputPort, LeafSystem, OutputPort
-from merganser.framework.core.native_function import native
-from merganser.framework.core.native_wires import InputOr
+from merganser.framework.core.declarations.native_function import native
+from merganser.framework.core.declarations.native_wires import InputOr
 from merganser.framework.math.element_functions import clamp
 from merganser.framework.native import are_ordered, device
 from merganser.framework.primitives import StateInterpolatorWithDiscreteDerivative

@@ -25,8 +25,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from merganser.framework import InputPort, LeafSystem, OutputPort, kUseDefaultName
-from merganser.framework.core.arguments import checked_index, checked_size
-from merganser.framework.core.native_function import native
+from merganser.framework.core.declarations.native_function import native
+from merganser.framework.core.values.arguments import checked_index, checked_size
 from merganser.framework.math.element_functions import clamp
 from merganser.framework.native import device
 from merganser.framework.primitives.conditions import if_at_most, magnitude

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from merganser.framework import Diagram, DiagramBuilder, OutputPort
-from merganser.framework.core.arguments import require_types
+from merganser.framework.core.values.arguments import require_types
 from merganser.framework.primitives import (
     Adder,
     Demultiplexer,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from merganser.framework.core.scalars import cast_array, scalar_of_array
-from merganser.framework.core.templates import ValueTemplate
+from merganser.framework.core.scalars.scalars import cast_array, scalar_of_array
+from merganser.framework.core.scalars.templates import ValueTemplate
 from merganser.multibody.math.spatial_force import SpatialForce, SpatialMomentum
 from merganser.multibody.math.spatial_vector import SpatialVector
 from merganser.multibody.math.spatial_velocity import SpatialAcceleration, SpatialVelocity

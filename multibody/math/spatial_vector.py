@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from merganser.framework.core.scalars import class_name
+from merganser.framework.core.scalars.scalars import class_name
 from merganser.framework.math import RotationMatrix
 from merganser.framework.math._scalars import expect_instance
 from merganser.multibody.math.vectors import as_vector, is_scalar

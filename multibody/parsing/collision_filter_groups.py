@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from merganser import geometry
-from merganser.framework.core.errors import nearest_names
+from merganser.framework.common.errors import nearest_names
 from merganser.multibody.parsing.errors import ParsingError, SourceLocation
 
 

@@ -7,7 +7,7 @@ __all__ = ["Diagnostics", "ParsingError", "SourceLocation", "located"]
 import logging
 from dataclasses import dataclass, field
 
-from merganser.framework.core.source_location import ParsingError, SourceLocation, located, warn_of_file
+from merganser.framework.common.source_location import ParsingError, SourceLocation, located, warn_of_file
 
 _logger = logging.getLogger("merganser.multibody.parsing")
 

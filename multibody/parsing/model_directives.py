@@ -24,9 +24,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from merganser.framework.core.records import settings
+from merganser.framework.common.records import settings
 from merganser.framework.schema import Transform
-from merganser.framework.yaml import yaml_load_typed
 from merganser.multibody.parsing.errors import ParsingError, SourceLocation
 
 _BY_HAND = SourceLocation("<model directives>")
@@ -226,9 +225,7 @@ def LoadModelDirectives(filename: str | os.PathLike) -> ModelDirectives:
     Raises:
         ParsingError: the file is missing, or no valid list of directives (a RuntimeError).
     """
-    directives: ModelDirectives = yaml_load_typed(schema=ModelDirectives, filename=Path(filename))
-    directives._check()
-    return directives
+    return _load(filename=Path(filename))
 
 
 def LoadModelDirectivesFromString(model_directives: str) -> ModelDirectives:
@@ -237,6 +234,13 @@ def LoadModelDirectivesFromString(model_directives: str) -> ModelDirectives:
     Raises:
         ParsingError: it is no valid list of directives (a RuntimeError).
     """
-    directives: ModelDirectives = yaml_load_typed(schema=ModelDirectives, data=model_directives)
+    return _load(data=model_directives)
+
+
+def _load(**source: Any) -> ModelDirectives:
+    """Reads directives from where a keyword of `yaml_load_typed` says."""
+    from merganser.framework.yaml import yaml_load_typed  # 30 ms, which models without directives need not wait for
+
+    directives: ModelDirectives = yaml_load_typed(schema=ModelDirectives, **source)
     directives._check()
     return directives

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from urllib.parse import SplitResult, unquote, urlsplit
 
 import merganser.models
-from merganser.framework.core.errors import nearest_names
-from merganser.framework.core.source_location import warn_of_file
+from merganser.framework.common.errors import nearest_names
+from merganser.framework.common.source_location import warn_of_file
 from merganser.multibody.parsing import remote_packages
 from merganser.multibody.parsing.errors import ParsingError, SourceLocation, located
 from merganser.multibody.parsing.xml_reader import read_xml

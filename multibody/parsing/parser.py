@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from merganser.framework.core.errors import nearest_names
+from merganser.framework.common.errors import nearest_names
 from merganser.multibody.parsing.build import add_document
 from merganser.multibody.parsing.collision_filter_groups import CollisionFilterGroups, GroupResolver, apply_filters
 from merganser.multibody.parsing.description import DocumentDescription, ModelDescription

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from merganser.framework.core.records import settings
+from merganser.framework.common.records import settings
 from merganser.framework.math import RigidTransform
 from merganser.framework.schema import Transform
 from merganser.multibody.parsing.collision_filter_groups import GroupResolver

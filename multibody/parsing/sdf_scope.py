@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from merganser.framework.core.errors import nearest_names
+from merganser.framework.common.errors import nearest_names
 from merganser.framework.math import Quaternion, RigidTransform, RollPitchYaw
 from merganser.multibody.parsing.description import BodyReference
 from merganser.multibody.parsing.xml_reader import XmlNode

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.core.errors import nearest_names
+from merganser.framework.common.errors import nearest_names
 from merganser.framework.math import RigidTransform
 from merganser.multibody.parsing.actuator_reader import read_controller_gains, read_rotor
 from merganser.multibody.parsing.constraint_reader import (

@@ -7,7 +7,7 @@ __all__ = ["check_document"]
 from collections.abc import Iterable
 from typing import cast
 
-from merganser.framework.core.errors import nearest_names
+from merganser.framework.common.errors import nearest_names
 from merganser.multibody.parsing.description import (
     BallConstraintDescription,
     BodyReference,

@@ -14,13 +14,13 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from xml.sax.saxutils import escape
+from html import escape
 
 import numpy as np
 from lxml import etree
 
-from merganser.framework.core.encoding import decode
-from merganser.framework.core.errors import nearest_names
+from merganser.framework.common.encoding import decode
+from merganser.framework.common.errors import nearest_names
 from merganser.multibody.parsing.errors import ParsingError, SourceLocation
 
 _DECLARED_ENCODING = re.compile(rb"""^\s*<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
@@ -234,7 +234,7 @@ def _without_comments(text: str) -> str:
             break
         pieces.append(text[position : match.start()])
         inside = text[match.end() : end]
-        pieces.append("\n" * inside.count("\n") if match.group() == "<!--" else escape(inside))
+        pieces.append("\n" * inside.count("\n") if match.group() == "<!--" else escape(inside, quote=False))
         position = end + 3
     return "".join(pieces) + text[position:]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework.core.arguments import checked_number
+from merganser.framework.core.values.arguments import checked_number
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import BodyIndex, ModelInstanceIndex, RigidBody
 

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.enumeration import Enumeration
+from merganser.framework.common.enumeration import Enumeration
 from merganser.framework.math import RigidTransform
 from merganser.geometry import Box, Capsule, Convex, Cylinder, GeometryId, Mesh, Shape, Sphere
 from merganser.multibody.tree import BodyIndex

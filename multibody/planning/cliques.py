@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.arguments import checked_size
+from merganser.framework.core.values.arguments import checked_size
 from merganser.framework.optimization import MathematicalProgram, Solve, SolverOptions
 from merganser.framework.optimization.arrays import vector
 

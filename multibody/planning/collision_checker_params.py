@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from merganser.framework import Context, Parallelism
-from merganser.framework.core.records import settings
+from merganser.framework.common.records import settings
 from merganser.geometry import QueryObject
 from merganser.multibody.planning.distance_and_interpolation import DistanceAndInterpolationProvider
 from merganser.multibody.planning.robot_diagram import RobotDiagram

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.native import Given, bind, kernel, kernel_address
-from merganser.framework.native.tape import call_asking_kernel, call_kernel, call_quiet_kernel
+from merganser.framework.native.memory.tape import call_asking_kernel, call_kernel, call_quiet_kernel
 from merganser.geometry.proximity.broad_phase import CELLS_A_GEOMETRY, find_candidates
 from merganser.geometry.proximity.layout import work_dtype
 from merganser.geometry.proximity.narrow_phase import is_any_nearer

@@ -25,7 +25,7 @@ from merganser.framework.optimization import (
     SolverInterface,
     SolverOptions,
 )
-from merganser.framework.optimization.function_evaluators import PyFunctionConstraint
+from merganser.framework.optimization.evaluators.function_evaluators import PyFunctionConstraint
 from merganser.geometry.optimization import HPolyhedron, Hyperellipsoid
 from merganser.geometry.optimization.growing_region import GrowingRegion
 

@@ -8,7 +8,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework.core.arguments import bind_overload, checked_size, require_types
+from merganser.framework.core.values.arguments import bind_overload, checked_size, require_types
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.plant.bench import require_plant
 from merganser.multibody.tree import JointIndex, ModelInstanceIndex

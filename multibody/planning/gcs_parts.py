@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.arguments import checked_size
+from merganser.framework.core.values.arguments import checked_size
 from merganser.framework.optimization import (
     Binding,
     Constraint,
     LinearConstraint,
     LinearEqualityConstraint,
 )
-from merganser.framework.optimization.parsing import parsed_cost, parsed_formulas
+from merganser.framework.optimization.programs.parsing import parsed_cost, parsed_formulas
 from merganser.framework.trajectories import BezierCurve
 from merganser.geometry.optimization import GraphOfConvexSets
 from merganser.multibody.planning.limits import checked_limits

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.arguments import checked_size
+from merganser.framework.core.values.arguments import checked_size
 from merganser.framework.optimization import MathematicalProgramResult
 from merganser.framework.optimization.arrays import scalar, vector
 from merganser.framework.trajectories import BezierCurve, CompositeTrajectory

@@ -7,8 +7,8 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.arguments import checked_size
-from merganser.framework.core.records import settings
+from merganser.framework.common.records import settings
+from merganser.framework.core.values.arguments import checked_size
 from merganser.framework.trajectories import Trajectory
 from merganser.multibody.planning.limits import positive_number
 

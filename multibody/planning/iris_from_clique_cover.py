@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import Parallelism, RandomGenerator
-from merganser.framework.core.records import settings
+from merganser.framework.common.records import settings
 from merganser.geometry.optimization import HPolyhedron, Hyperellipsoid, IrisOptions
 from merganser.geometry.optimization.growing_region import ball_around
 from merganser.geometry.optimization.hit_and_run import sample_many

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.arguments import checked_size
+from merganser.framework.core.values.arguments import checked_size
 from merganser.framework.optimization import Constraint
-from merganser.framework.optimization.function_evaluators import PyFunctionConstraint
+from merganser.framework.optimization.evaluators.function_evaluators import PyFunctionConstraint
 from merganser.geometry import GeometryId
 from merganser.geometry.optimization import HPolyhedron, Hyperellipsoid
 from merganser.geometry.optimization.growing_region import GrowingRegion

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.autodiff import AutoDiffXd
-from merganser.framework.core.arguments import checked_size
+from merganser.framework.core.values.arguments import checked_size
 from merganser.geometry.optimization.arguments import Form, choose
 
 Array = NDArray[np.float64]

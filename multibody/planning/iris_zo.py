@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.arguments import checked_size
+from merganser.framework.core.values.arguments import checked_size
 from merganser.geometry.optimization import HPolyhedron, Hyperellipsoid
 from merganser.geometry.optimization.growing_region import GrowingRegion
 from merganser.multibody.planning.sampled_growth import FreeSpace, SampledGrowth

@@ -7,7 +7,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework.core.arguments import bind_overload
+from merganser.framework.core.values.arguments import bind_overload
 from merganser.multibody.planning.dof_mask import DofMask
 from merganser.multibody.plant import MultibodyPlant
 

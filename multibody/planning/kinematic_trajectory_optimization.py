@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework import Context
-from merganser.framework.core.arguments import bind_overload, checked_number, require_types
+from merganser.framework.core.values.arguments import bind_overload, checked_number, require_types
 from merganser.framework.optimization import (
     Binding,
     Constraint,

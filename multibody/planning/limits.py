@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.arguments import checked_number
+from merganser.framework.core.values.arguments import checked_number
 from merganser.framework.optimization.arrays import vector
 from merganser.geometry.optimization import HPolyhedron
 from merganser.multibody.plant import MultibodyPlant

@@ -6,7 +6,7 @@ from typing import Any
 
 from merganser.framework import Context, Diagram, DiagramBuilder, System
 from merganser.framework.core.inside import scalar_of
-from merganser.framework.core.templates import SystemTemplate, instantiate
+from merganser.framework.core.scalars.templates import SystemTemplate, instantiate
 from merganser.geometry import SceneGraph
 from merganser.multibody.parsing import Parser
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, MultibodyPlant

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import Parallelism
-from merganser.framework.core.records import settings
+from merganser.framework.common.records import settings
 from merganser.framework.optimization import MathematicalProgram, SolverInterface, SolverOptions
 from merganser.multibody.planning.iris_parameterization import IrisParameterizationFunction
 

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.enumeration import Enumeration
-from merganser.framework.core.templates import ClassTemplate
+from merganser.framework.common.enumeration import Enumeration
+from merganser.framework.core.scalars.templates import ClassTemplate
 from merganser.geometry import GeometryId
 from merganser.multibody.planning.ciris_geometry import CIrisCollisionGeometry, collision_geometry
 from merganser.multibody.plant import MultibodyPlant

@@ -7,7 +7,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.arguments import bind_overload, checked_size, require_types
+from merganser.framework.core.values.arguments import bind_overload, checked_size, require_types
 from merganser.framework.math import BsplineBasis
 from merganser.framework.optimization import Binding, MathematicalProgram, MathematicalProgramResult
 from merganser.framework.trajectories import BsplineTrajectory

@@ -8,9 +8,9 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework.core.arguments import require_types
-from merganser.framework.core.enumeration import Enumeration
+from merganser.framework.common.enumeration import Enumeration
 from merganser.framework.core.inside import scalar_of
+from merganser.framework.core.values.arguments import require_types
 from merganser.framework.optimization import Binding, BoundingBoxConstraint, LinearConstraint
 from merganser.framework.optimization.arrays import finite, vector
 from merganser.framework.trajectories import PiecewisePolynomial, Polynomial, Trajectory

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from merganser.framework import DiagramBuilder
 from merganser.framework.core.inside import scalar_of
-from merganser.framework.core.templates import instantiate
+from merganser.framework.core.scalars.templates import instantiate
 from merganser.geometry import SceneGraph
 from merganser.multibody.plant.multibody_plant import MultibodyPlant
 

@@ -7,7 +7,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from merganser.framework import AbstractValue, Context, LeafSystem, later_code
-from merganser.framework.core.cache import CacheEntry
+from merganser.framework.core.declarations.cache import CacheEntry
 from merganser.framework.core.inside import declare_storage
 from merganser.multibody.plant.multibody_plant import MultibodyPlant
 from merganser.multibody.tree import MultibodyForces

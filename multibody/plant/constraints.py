@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework import AbstractValue, Context
-from merganser.framework.core.plain_values import Loading, declare_plain
+from merganser.framework.core.values.plain_values import Loading, declare_plain
 from merganser.framework.math import RigidTransform
 from merganser.multibody import kernels
 from merganser.multibody.kernels import layout

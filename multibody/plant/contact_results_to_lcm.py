@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from merganser.framework import Context, DiagramBuilder, InputPort, LeafSystem, OutputPort, Value, kUseDefaultName
-from merganser.framework.core.scalars import cast_array
-from merganser.framework.core.values import AbstractValue
+from merganser.framework.core.scalars.scalars import cast_array
+from merganser.framework.core.values.values import AbstractValue
 from merganser.framework.lcm.drake_lcm import DrakeLcmInterface
 from merganser.framework.lcm.lcm_publisher_system import LcmPublisherSystem
 from merganser.framework.lcm.message import microseconds

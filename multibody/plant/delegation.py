@@ -1,11 +1,11 @@
-"""Functions of the plant that are functions of its parts (framework/core/delegation.py)."""
+"""Functions of the plant that are functions of its parts (framework/common/delegation.py)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from merganser.framework.core.delegation import Delegated
+from merganser.framework.common.delegation import Delegated
 
 __all__ = ["from_part", "from_tree"]
 

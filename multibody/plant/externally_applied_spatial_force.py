@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.records import settings
+from merganser.framework.common.records import settings
 from merganser.multibody.math import SpatialForce
 from merganser.multibody.tree import BodyIndex
 

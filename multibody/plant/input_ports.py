@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import BasicVector, Context, InputPort, Value
-from merganser.framework.core.errors import log_once
-from merganser.framework.core.nonfinite import blame_input
+from merganser.framework.common.errors import log_once
+from merganser.framework.core.context.nonfinite import blame_input
 from merganser.geometry import QueryObject
 from merganser.multibody.contact.step_records import Inputs, Part
 from merganser.multibody.kernels.scalars import is_set
@@ -196,6 +196,8 @@ class InputPorts:
 
     def active_controllers(self, w: Workspace, table: ActuatorTable) -> Controllers:
         """The PD controllers but those of locked joints, which are ignored."""
+        if not len(table.controllers.inputs):
+            return table.controllers
         locks = w.parameters["is_locked"][table.controllers.mobods]
         is_locked = locks.real > 0.5 if w.is_numeric else np.array([is_set(lock) for lock in locks], dtype=bool)
         return table.controllers_of_moving_joints(self._tree, is_locked)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.math import RigidTransform, RotationMatrix
-from merganser.framework.math.unchecked import rigid_transform, rotation_matrix
+from merganser.framework.math.rotations.unchecked import rigid_transform, rotation_matrix
 from merganser.framework.native import Result, bind
 from merganser.multibody import kernels
 from merganser.multibody.kernels import checked_arrays

@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from merganser.framework.core.inside import scalar_of, use_native_derivatives
-from merganser.framework.core.scalar_conversion import ConversionRefused
-from merganser.framework.core.templates import instantiate
+from merganser.framework.core.scalars.templates import instantiate
+from merganser.framework.core.system.scalar_conversion import ConversionRefused
 from merganser.multibody.plant.parameter_text import printed_parameters
 from merganser.multibody.plant.parts import PlantParts
 from merganser.multibody.tree import MultibodyTree

@@ -8,7 +8,7 @@ import math
 from typing import Any, TypeVar
 
 from merganser.framework import DiagramBuilder
-from merganser.framework.core.records import settings
+from merganser.framework.common.records import settings
 from merganser.geometry import HydroelasticContactRepresentation
 from merganser.multibody.plant.add_multibody_plant import (
     AddMultibodyPlantSceneGraph,

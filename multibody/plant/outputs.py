@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import CacheEntry, LeafOutputPort, Value
+from merganser.framework.core.context.native_code import CONTINUOUS_STATE, OUTPUT, DiscreteStateOf, NativeCode
 from merganser.framework.core.inside import declare_vector_entry
-from merganser.framework.core.native_code import CONTINUOUS_STATE, OUTPUT, DiscreteStateOf, NativeCode
-from merganser.framework.core.scalars import ScalarArray
-from merganser.framework.core.values import AbstractValue, BasicVector
+from merganser.framework.core.scalars.scalars import ScalarArray
+from merganser.framework.core.values.values import AbstractValue, BasicVector
 from merganser.framework.math import RigidTransform
-from merganser.framework.math.unchecked import rigid_transform
+from merganser.framework.math.rotations.unchecked import rigid_transform
 from merganser.framework.native import bind
 from merganser.geometry import FramePoseVector, GeometryConfigurationVector
 from merganser.multibody.contact.geometry_poses import geometry_poses

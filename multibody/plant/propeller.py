@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from merganser.framework import Context, InputPort, LeafSystem, OutputPort, Value
-from merganser.framework.core.records import settings
+from merganser.framework.common.records import settings
 from merganser.framework.math import RigidTransform
 from merganser.multibody.math import SpatialForce
 from merganser.multibody.plant.externally_applied_spatial_force import ExternallyAppliedSpatialForce

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from merganser.framework.core.scalars import scalar_of_array
-from merganser.framework.core.templates import SystemTemplate, ValueTemplate
+from merganser.framework.core.scalars.scalars import scalar_of_array
+from merganser.framework.core.scalars.templates import SystemTemplate, ValueTemplate
 from merganser.multibody.plant.contact_results import ContactResults, PointPairContactInfo
 from merganser.multibody.plant.coulomb_friction import CoulombFriction
 from merganser.multibody.plant.deformable_contact_info import DeformableContactInfo

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import BasicVector, Context, LeafContext, ValueProducer
-from merganser.framework.core.dependencies import Q, V
+from merganser.framework.core.context.dependencies import Q, V
 from merganser.framework.core.inside import state_node
 from merganser.multibody.kernels import layout
 from merganser.multibody.plant.model import PlantModel
@@ -34,7 +34,7 @@ class StateViews:
         model: of the plant.
 
     Attributes:
-        state_node: of the state of a discrete plant, see framework/core/dependencies.py; else 0.
+        state_node: of the state of a discrete plant, see framework/core/context/dependencies.py; else 0.
         parameter_group, gravity_group, rotor_group, constant_group, frame_group: which numeric parameters are the
             records of the mobilized bodies, gravity, rotors, constants of force elements, and poses of frames.
         num_parameters: how many numbers the first of these groups has.

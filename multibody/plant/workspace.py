@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.store import CacheSlot, Store
+from merganser.framework.core.context.store import CacheSlot, Store
 from merganser.framework.native import Given, Result, bind
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.mobilizers import quaternion_starts
@@ -96,7 +96,6 @@ class Workspace:
         "calls",
         "codes",
         "constants",
-        "deformables",
         "down",
         "dtype",
         "frame_poses",
@@ -185,7 +184,6 @@ class Workspace:
         self.sample_buffers: Any = None
         self.step_buffers: Any = None
         self.motion: Any = None
-        self.deformables: Any = None
         self.sensitivity: Any = None
         self.frame_poses: tuple[Array | None, Any] = None, None
         self.F_applied = np.zeros((num_mobods, 6), self.dtype)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.templates import ClassTemplate
+from merganser.framework.core.scalars.templates import ClassTemplate
 
 Objects = NDArray[np.object_]
 

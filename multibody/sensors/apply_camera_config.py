@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from merganser.framework import DiagramBuilder
-from merganser.framework.core.arguments import require_types
+from merganser.framework.core.values.arguments import require_types
 from merganser.framework.math import RigidTransform
 from merganser.geometry import FrameId, SceneGraph
 from merganser.geometry.rendering import (

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.records import settings
+from merganser.framework.common.records import settings
 from merganser.framework.schema import Transform
 from merganser.geometry.rendering import (
     CameraInfo,

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework import BasicVector, Context, InputPort, LeafSystem, OutputPort, Value
-from merganser.framework.core.arguments import require_types
-from merganser.framework.core.templates import SystemTemplate
+from merganser.framework.core.scalars.templates import SystemTemplate
+from merganser.framework.core.values.arguments import require_types
 from merganser.framework.math import RigidTransform
 from merganser.multibody.plant.propeller import item_of_body
 from merganser.multibody.tree import BodyIndex, RigidBody

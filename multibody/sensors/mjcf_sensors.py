@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from merganser.framework import BasicVector, Context, DiagramBuilder, InputPort, LeafSystem, OutputPort, Value
-from merganser.framework.core.arguments import require_types
-from merganser.framework.core.errors import nearest_names
+from merganser.framework.common.errors import nearest_names
+from merganser.framework.core.values.arguments import require_types
 from merganser.framework.math import RigidTransform
 from merganser.geometry import FrameId, QueryObject
 from merganser.geometry.rays import RayCaster

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from merganser.framework.core.enumeration import Enumeration
+from merganser.framework.common.enumeration import Enumeration
 from merganser.framework.math import RigidTransform
 from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.joints import Joint, QuaternionFloatingJoint, RpyFloatingJoint, WeldJoint

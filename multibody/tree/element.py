@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from merganser.framework.core.copying import PartOfSystem
-from merganser.framework.core.indices import TypedIndex
+from merganser.framework.common.indices import TypedIndex
+from merganser.framework.core.scalars.copying import PartOfSystem
 from merganser.multibody.tree.indices import ModelInstanceIndex
 from merganser.multibody.tree.scoped_name import ScopedName
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework.core.templates import ValueTemplate
+from merganser.framework.core.scalars.templates import ValueTemplate
 from merganser.multibody.fem.force_density_field import ForceDensityFieldBase, ForceDensityType
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Self, SupportsIndex
 
-from merganser.framework.core.indices import TypedIndex
+from merganser.framework.common.indices import TypedIndex
 
 __all__ = [
     "BodyIndex",

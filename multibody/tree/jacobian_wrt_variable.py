@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from merganser.framework.core.enumeration import Enumeration
+from merganser.framework.common.enumeration import Enumeration
 
 __all__ = ["JacobianWrtVariable"]
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from merganser.framework.math import RigidTransform
-from merganser.framework.math.unchecked import rigid_transform
+from merganser.framework.math.rotations.unchecked import rigid_transform
 from merganser.multibody.kernels import layout
 from merganser.multibody.math import SpatialAcceleration, SpatialVelocity
 from merganser.multibody.tree.rigid_body import RigidBody

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from merganser.framework.core.inside import scalar_of
-from merganser.framework.core.scalars import ScalarArray
+from merganser.framework.core.scalars.scalars import ScalarArray
 
 __all__ = ["MultibodyForces"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from merganser.framework.core.records import settings
+from merganser.framework.common.records import settings
 
 __all__ = ["PdControllerGains"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from merganser.framework.core.deprecation import deprecated_method
+from merganser.framework.common.deprecation import deprecated_method
 from merganser.framework.math import RigidTransform
 from merganser.multibody.math import SpatialAcceleration, SpatialForce, SpatialVelocity
 from merganser.multibody.math.vectors import as_vector

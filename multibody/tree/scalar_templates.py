@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from merganser.framework.core.inside import scalar_of
-from merganser.framework.core.scalars import cast_array, scalar_of_array
-from merganser.framework.core.templates import ValueTemplate
+from merganser.framework.core.scalars.scalars import cast_array, scalar_of_array
+from merganser.framework.core.scalars.templates import ValueTemplate
 from merganser.multibody.tree.element import MultibodyElement
 from merganser.multibody.tree.force_elements import (
     DoorHinge,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from merganser.framework.core.copying import PartOfSystem
+from merganser.framework.core.scalars.copying import PartOfSystem
 from merganser.framework.math import RigidTransform
 from merganser.multibody.kernels.elements import set_element_kind
 from merganser.multibody.kernels.mobilizers import set_kind

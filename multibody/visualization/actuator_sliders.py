@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import BasicVector, Context, DiagramBuilder, LeafSystem
-from merganser.framework.core.arguments import require_types
+from merganser.framework.core.values.arguments import require_types
 from merganser.geometry.visualizers import Meshcat
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import JointActuator, ModelInstanceIndex

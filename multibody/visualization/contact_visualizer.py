@@ -7,7 +7,7 @@ import math
 from typing import Any, overload
 
 from merganser.framework import Context, DiagramBuilder, InputPort, LeafSystem, OutputPort, Value
-from merganser.framework.core.scalars import cast_array
+from merganser.framework.core.scalars.scalars import cast_array
 from merganser.geometry import GeometryVersion, QueryObject, Rgba, Role, SceneGraphInspector
 from merganser.geometry.visualizers import Meshcat
 from merganser.geometry.visualizers.drawing_events import declare_drawing

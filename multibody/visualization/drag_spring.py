@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import BasicVector, Context, DiagramBuilder, LeafSystem, Value
-from merganser.framework.core.arguments import require_types
+from merganser.framework.core.values.arguments import require_types
 from merganser.geometry.visualizers import Meshcat
 from merganser.geometry.visualizers.dragging import Drag
 from merganser.multibody.math import SpatialForce

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from merganser.framework.core.arguments import require_types
+from merganser.framework.core.values.arguments import require_types
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.geometry import (
     Cylinder,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import AbstractValue, Context, DiagramBuilder, InputPort, LeafSystem, Value
-from merganser.framework.core.arguments import require_types
+from merganser.framework.core.values.arguments import require_types
 from merganser.framework.math import RigidTransform
 from merganser.geometry import (
     Ellipsoid,

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework import BasicVector, Context, Diagram, LeafSystem
-from merganser.framework.core.arguments import checked_number
-from merganser.framework.core.scalars import cast_array
+from merganser.framework.core.scalars.scalars import cast_array
+from merganser.framework.core.values.arguments import checked_number
 from merganser.framework.math import Quaternion, RollPitchYaw
 from merganser.geometry.visualizers import Meshcat
 from merganser.geometry.visualizers.stop_button import repeat_until_stopped

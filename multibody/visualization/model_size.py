@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.scalars import cast_array
+from merganser.framework.core.scalars.scalars import cast_array
 from merganser.framework.math import RigidTransform
 from merganser.geometry import CalcObb, Convex, FrameId, GeometryId, Mesh, Role, SceneGraphInspector
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from merganser.framework.core.templates import SystemTemplate
+from merganser.framework.core.scalars.templates import SystemTemplate
 from merganser.multibody.visualization.contact_visualizer import ContactVisualizer
 from merganser.multibody.visualization.joint_sliders import JointSliders
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from merganser.analysis import Simulator, SimulatorStatus
 from merganser.framework import Diagram, System
-from merganser.framework.core.arguments import checked_number, require_types
-from merganser.framework.core.running_time import running_time
+from merganser.framework.common.running_time import running_time
+from merganser.framework.core.values.arguments import checked_number, require_types
 from merganser.geometry.visualizers import Meshcat
 from merganser.multibody.plant import MultibodyPlant
 

@@ -87,7 +87,7 @@ MANY_X, MANY_U, MANY_T = _random.normal(size=(2, MANY)), _random.normal(size=(1,
 @pytest.fixture
 def _compiled(monkeypatch: pytest.MonkeyPatch) -> Any:
     """As if the compiled loop had been loaded before; counts the columns that it computes."""
-    columns = pytest.importorskip("merganser.analysis.plan.columns")
+    columns = pytest.importorskip("merganser.analysis.batches.columns")
     counts, run = [], columns.Columns.run
 
     def counting(self: Any, *arguments: Any) -> int:
@@ -111,7 +111,7 @@ def test_compiled_columns_are_those_of_callbacks_to_the_last_bit(
     else:
         found = [BatchEvalUniquePeriodicDiscreteUpdate(*arguments, num_time_steps) for _ in range(2)]
     assert sum(_compiled) > 1.9 * MANY
-    monkeypatch.setattr("merganser.analysis.batch.may_compile", lambda: False)
+    monkeypatch.setattr("merganser.analysis.batches.batch.may_compile", lambda: False)
     arguments = (made, made.CreateDefaultContext(), *arguments[2:])  # nothing is compiled for this context
     if num_time_steps is None:
         expected = BatchEvalTimeDerivatives(*arguments)

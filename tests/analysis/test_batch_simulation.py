@@ -118,11 +118,11 @@ def alone(system: System, context: Context, config: SimulatorConfig | None = Non
 
 @pytest.fixture
 def tracks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Plans are made at once; counts the rows that go through tracks, thread by thread."""
-    rows = pytest.importorskip("merganser.analysis.plan.rows")
+    """Plans are made at once; counts the rows that go through workers, thread by thread."""
+    rows = pytest.importorskip("merganser.analysis.batches.rows")
     monkeypatch.setenv("MERGANSER_PLAN", "always")
     counts: list[int] = []
-    run = rows.Track.run
+    run = rows.BatchWorker.run
 
     def counting(self: Any, values: Any, *arguments: Any) -> Any:
         outcome = run(self, values, *arguments)
@@ -130,7 +130,7 @@ def tracks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             counts.append(len(values))
         return outcome
 
-    monkeypatch.setattr(rows.Track, "run", counting)
+    monkeypatch.setattr(rows.BatchWorker, "run", counting)
     return counts
 
 
@@ -230,9 +230,9 @@ def test_results_do_not_depend_on_the_number_of_threads_nor_on_what_ran_before(t
 
 
 def test_a_batch_in_threads_uses_several(tracks: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    from merganser.analysis.plan.rows import Track
+    from merganser.analysis.batches.rows import Track
 
-    monkeypatch.setattr("merganser.analysis.batch_simulation._WORTH_A_THREAD", 1e-9)
+    monkeypatch.setattr("merganser.analysis.batches.batch_simulation._WORTH_A_THREAD", 1e-9)
     threads: set[int] = set()
     run = Track.run
 
@@ -437,7 +437,7 @@ def test_plants_with_geometry_and_parameters_of_their_own_are_simulated_as_they_
 def test_an_interrupt_ends_a_batch_and_leaves_unfinished_contexts_alone(
     tracks: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from merganser.analysis.plan.rows import Track
+    from merganser.analysis.batches.rows import Track
 
     system = VanDerPol()
     contexts = random_contexts(system, 40)

@@ -11,7 +11,6 @@ import pytest
 
 from merganser.analysis import RungeKutta3Integrator, Simulator, StepResult
 from merganser.analysis.integrators.problem import combine
-from merganser.analysis.integrators.tableaus import RK3, ButcherTableau
 from merganser.framework import DiagramBuilder, LeafSystem
 from merganser.framework.primitives import ConstantVectorSource, Gain, Integrator
 
@@ -58,20 +57,6 @@ def solve(system: LeafSystem, end: float, accuracy: float) -> tuple[np.ndarray, 
 
 
 # ---------------------------------------------------------------------- the method
-
-
-def slope(tableau: ButcherTableau, power: int) -> float:
-    """sum of b_i c_i^power, which must be 1 / (power + 1) for order > power."""
-    return sum(b * c**power for b, c in zip(tableau.b, tableau.c, strict=True))
-
-
-def test_the_tableau_fulfils_the_order_conditions() -> None:
-    assert [slope(RK3, n) for n in range(3)] == pytest.approx([1.0, 1 / 2, 1 / 3])
-    b_a_c = sum(b * a * RK3.c[j] for b, row in zip(RK3.b, RK3.a, strict=True) for j, a in enumerate(row))
-    assert b_a_c == pytest.approx(1 / 6)
-    assert [sum(row) for row in RK3.a] == pytest.approx(list(RK3.c))
-    embedded = [sum(b * c**n for b, c in zip(RK3.b_hat, RK3.c, strict=True)) for n in range(2)]
-    assert embedded == pytest.approx([1.0, 1 / 2])
 
 
 # Right-hand side, initial state, solution, order of convergence (without state the method is Simpson's rule).

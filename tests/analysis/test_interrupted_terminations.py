@@ -11,7 +11,7 @@ import pytest
 
 import merganser.analysis.plan.callbacks as callbacks
 import merganser.analysis.plan.plan as plan_module
-import merganser.framework.core.execution as execution
+import merganser.framework.core.declarations.execution as execution
 from merganser.analysis import Simulator, SimulatorStatus
 from merganser.framework import DiagramBuilder, EventStatus, LeafSystem
 

@@ -12,11 +12,11 @@ import pytest
 from bouncing_ball import make_ball
 
 import merganser.framework as framework
-import merganser.framework.core.execution as execution
+import merganser.framework.core.declarations.execution as execution
 from merganser.analysis import Simulator
-from merganser.analysis.event_schedule import EventSchedule
+from merganser.analysis.simulation.event_schedule import EventSchedule
 from merganser.framework import DiagramBuilder, LeafSystem
-from merganser.framework.core.store import CacheSlot
+from merganser.framework.core.context.store import CacheSlot
 from merganser.framework.primitives import (
     AbstractLog,
     Gain,

@@ -2,14 +2,21 @@
 
 import sys
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from compile_policy import compile_at_once
 
 from merganser.analysis import Simulator
-from merganser.framework import DiagramBuilder, LeafSystem, Value
+from merganser.framework import Diagram, DiagramBuilder, LeafSystem, Value, later_code
+from merganser.framework.later_code import LaterCode
+from merganser.framework.math import RigidTransform
 from merganser.framework.primitives import LinearSystem
+from merganser.geometry import Box, HalfSpace
+from merganser.multibody.plant import AddMultibodyPlantSceneGraph, CoulombFriction
+from merganser.multibody.tree import SpatialInertia
 
 _TICKS = 200
 
@@ -48,6 +55,18 @@ def calls_in(work: Callable[[], Any]) -> int:
     return count
 
 
+def box_on_ground() -> Diagram:
+    builder = DiagramBuilder()
+    plant, _ = AddMultibodyPlantSceneGraph(builder, time_step=1e-3)
+    rough = CoulombFriction(0.5, 0.5)
+    plant.RegisterCollisionGeometry(plant.world_body(), RigidTransform(), HalfSpace(), "ground", rough)
+    body = plant.AddRigidBody("box", SpatialInertia.SolidBoxWithMass(1.0, 0.1, 0.1, 0.1))
+    plant.RegisterCollisionGeometry(body, RigidTransform(), Box(0.1, 0.1, 0.1), "shape", rough)
+    plant.SetDefaultFloatingBaseBodyPose(body, RigidTransform([0.0, 0.0, 0.05]))
+    plant.Finalize()
+    return builder.Build()
+
+
 @pytest.mark.parametrize(("kind", "most"), [("publish", 10), ("discrete update", 17), ("unrestricted update", 20)])
 def test_an_event_takes_few_calls(kind: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MERGANSER_PLAN", "never")
@@ -73,7 +92,7 @@ def test_an_event_in_the_compiled_loop_takes_few_calls(kind: str, most: int, mon
 def test_steps_of_systems_without_cache_entries_are_counted_too(monkeypatch: pytest.MonkeyPatch) -> None:
     counts: list[int] = []
     monkeypatch.setenv("MERGANSER_PLAN", "never")
-    monkeypatch.setattr("merganser.analysis.simulator.note_steps", lambda steps, _: counts.append(steps))
+    monkeypatch.setattr("merganser.analysis.simulation.simulator.note_steps", lambda steps, _: counts.append(steps))
     simulator = Simulator(Ticking("publish"))
     assert not simulator.get_context().slots
     simulator.AdvanceTo(1e-3 * _TICKS)
@@ -89,6 +108,35 @@ def test_a_short_advance_of_the_compiled_loop_takes_few_calls(monkeypatch: pytes
     times = [0.1 + 1e-3 * number for number in range(1, _TICKS + 1)]
     calls = calls_in(lambda: [simulator.AdvanceTo(time) for time in times])
     assert calls <= 40 * _TICKS
+
+
+def test_a_short_advance_with_contact_takes_few_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    compile_at_once(monkeypatch)
+    monkeypatch.setenv("MERGANSER_PLAN", "always")
+    simulator = Simulator(box_on_ground())
+    simulator.AdvanceTo(0.1)
+    times = [0.1 + 1e-3 * number for number in range(1, _TICKS + 1)]
+    calls = calls_in(lambda: [simulator.AdvanceTo(time) for time in times])
+    assert calls <= 84 * _TICKS  # the contacts are left where they are until somebody asks for them
+
+
+def test_a_long_advance_is_compiled_from_the_first_step_and_a_short_one_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(later_code, "_state", later_code._State())
+    monkeypatch.setattr(later_code, "_next_look", {})
+    monkeypatch.setattr(LaterCode, "is_there", lambda _code: True)
+    monkeypatch.setattr(later_code, "sys", SimpleNamespace(modules={}))  # nothing is loaded
+    asked: list[bool] = []
+
+    def ask(*codes: LaterCode, **options: Any) -> bool:
+        asked.append(later_code.pays_to_load(*codes, **options))
+        return False
+
+    monkeypatch.setattr("merganser.analysis.simulation.simulator.pays_to_load", ask)
+    simulator = Simulator(Ticking("publish"))
+    simulator.AdvanceTo(0.01)
+    assert asked == [False]
+    simulator.AdvanceTo(20.0)  # 20,000 steps to come
+    assert asked[1]
 
 
 def test_making_a_simulator_takes_few_calls() -> None:

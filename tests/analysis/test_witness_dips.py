@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import merganser.framework as framework
 from merganser.analysis import Simulator, SimulatorStatus
-from merganser.analysis.witness_dips import CurvePoint, lower_bound, lowest_time
+from merganser.analysis.simulation.witness_dips import CurvePoint, lower_bound, lowest_time
 from merganser.framework import LeafSystem, PublishEvent, WitnessFunction, WitnessFunctionDirection
 
 Direction = WitnessFunctionDirection

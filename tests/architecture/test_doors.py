@@ -34,8 +34,8 @@ class Door(NamedTuple):
 
 PLANT = "multibody.plant"
 STATE = Door(f"{PLANT}.arguments:checked_vector", "size, real numbers of the scalar, finite")
-VECTORS = Door("framework.core.context:Context._checked", "size and type of time, states and parameters")
-PORTS = Door("framework.core.ports:InputPort._checked_value", "type and size of what an input port is fixed to")
+VECTORS = Door("framework.core.context.context:Context._checked", "size and type of time, states and parameters")
+PORTS = Door("framework.core.declarations.ports:InputPort._checked_value", "type and size of what a port is fixed to")
 POINTS = Door(f"{PLANT}.arguments:checked_points", "shape [3] or [3, n], finite")
 ELEMENTS = Door("multibody.tree.lookup:TreeLookup._check_mine", "frames, bodies and joints are of this plant")
 FORCES = Door(f"{PLANT}.arguments:check_forces", "of this plant and of its scalar")
@@ -49,16 +49,17 @@ HYDROELASTIC = Door(
     "geometry.hydroelastic.representation:make_representation", "tetrahedra have volumes; moduli and lengths are finite"
 )
 PLANS = Door("analysis.plan.plan:Plan.is_current", "ports, values and logs are those that the plan was made for")
-BATCHES = Door("analysis.batch:_evaluate_all", "as many rows everywhere, of the sizes that the system has")
+BATCHES = Door("analysis.batches.batch:_evaluate_all", "as many rows everywhere, of the sizes that the system has")
 STEPS = Door("analysis.integrators.base:IntegratorBase.reset_context", "the context is one of the system")
 OBSERVERS = Door("analysis.estimators.observer:checked_covariance", "sizes, symmetric, positive definite, finite")
-GENERATORS = Door("framework.core.random_values:GeneratorBox.set_value", "a RandomGenerator, whose words are copied")
+GENERATORS = Door("framework.core.system.random_values:GeneratorBox.set_value", "a generator; its words are copied")
 PROGRAMS = Door(
     "framework.optimization.interior_point.problem:NonlinearProblem.__post_init__",
     "sizes; bounds are numbers in order; places of derivatives are inside",
 )
 GAPS = Door(
-    "framework.optimization.evaluators:EvaluatorBase._check_outputs", "functions have as many values as bounds"
+    "framework.optimization.evaluators.evaluators:EvaluatorBase._check_outputs",
+    "functions have as many values as bounds",
 )
 POLYHEDRA = Door("geometry.optimization.hpolyhedron:HPolyhedron.__init__", "A and b have as many rows, and are numbers")
 CONFIGURATIONS = Door("multibody.planning.edge_checks:rows_of", "as many positions as the plant has, contiguous")
@@ -71,17 +72,17 @@ DOORS: dict[str, dict[str, tuple[Door, ...]] | tuple[Door, ...]] = {
     "analysis.estimators": (OBSERVERS, PORTS),
     "analysis.integrators": (STEPS, VECTORS),
     "analysis.plan": (PLANS, VECTORS, PORTS),
-    "analysis.plan.columns": (BATCHES,),
-    "analysis.plan.extended_filter": (OBSERVERS, PORTS),
-    "analysis.plan.filter_room": (OBSERVERS, PORTS),
-    "analysis.plan.observer_operations": (OBSERVERS, PORTS),
-    "analysis.plan.rows": (BATCHES, PLANS),
-    "analysis.plan.unscented_filter": (OBSERVERS, PORTS),
-    "framework.core.native_function": (BLOCKS, VECTORS, PORTS, PLANS),
-    "framework.core.random_values": (GENERATORS,),
+    "analysis.batches.columns": (BATCHES,),
+    "analysis.estimators.extended_filter": (OBSERVERS, PORTS),
+    "analysis.estimators.filter_workspace": (OBSERVERS, PORTS),
+    "analysis.estimators.observer_operations": (OBSERVERS, PORTS),
+    "analysis.batches.rows": (BATCHES, PLANS),
+    "analysis.estimators.unscented_filter": (OBSERVERS, PORTS),
+    "framework.core.declarations.native_function": (BLOCKS, VECTORS, PORTS, PLANS),
+    "framework.core.system.random_values": (GENERATORS,),
     "framework.native": (BLOCKS, VECTORS, PORTS, PLANS),
     "framework._root.examples": (VECTORS, PORTS, PLANS),
-    "framework.optimization.damped_steps": (GAPS,),
+    "framework.optimization.solvers.damped_steps": (GAPS,),
     "framework.optimization.interior_point": (PROGRAMS,),
     "framework.primitives": (BLOCKS, VECTORS, PORTS, PLANS),
     "geometry.deformable": (BODIES, PORTS),
@@ -174,9 +175,9 @@ ALL_DOORS = {
 
 def compiled_functions() -> set[tuple[str, str]]:
     """Module, without the package's name, and name of all that is compiled and can be called with values of users."""
-    from merganser.framework.core.native_function import NativeFunction
-    from merganser.framework.native.operations import CompiledOperation
-    from merganser.framework.native.parallel_compilation import _kernels
+    from merganser.framework.core.declarations.native_function import NativeFunction
+    from merganser.framework.native.compiler.parallel_compilation import _kernels
+    from merganser.framework.native.operations.operations import CompiledOperation
 
     found = set()
     for package in (merganser.framework, merganser.geometry, merganser.analysis, merganser.multibody):

@@ -178,7 +178,7 @@ def test_bad_input_is_one_line_on_standard_error(arguments, words, capsys):
 
 _BOXES = """
 from merganser.compiling import _simulate_arm, _simulate_contact
-from merganser.framework.native.parallel_compilation import _kernels
+from merganser.framework.native.compiler.parallel_compilation import _kernels
 from merganser.geometry import Box
 
 _simulate_arm(0.001)

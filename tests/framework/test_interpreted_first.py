@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from merganser.framework import interpreted_first, later_code
-from merganser.framework.native import parallel_compilation
-from merganser.framework.native.argument_types import example_of, text_of_types, type_key
+from merganser.framework.native.compiler import parallel_compilation
+from merganser.framework.native.compiler.argument_types import example_of, text_of_types, type_key
 from merganser.multibody import kernels
 from merganser.multibody.kernels.lanes import over_lanes
 from merganser.multibody.kernels.layout import topology_dtype

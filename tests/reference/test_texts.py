@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from merganser import all as ours
-from merganser.framework.core.scalars import scalar_named
+from merganser.framework.core.scalars.scalars import scalar_named
 
 theirs = pytest.importorskip("pydrake.all")
 

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from merganser.drake.cpp_param import pretty_class_name
-from merganser.framework.core.errors import log_once
+from merganser.framework.common.errors import log_once
 
 __all__ = [
     "FindResourceOrThrow",

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from merganser.analysis.controllers import LinearQuadraticRegulator
 from merganser.framework import Diagram, DiagramBuilder, LeafSystem
+from merganser.framework.core.declarations.native_wires import InputOr
 from merganser.framework.core.inside import declare_derivatives
-from merganser.framework.core.named_vector import NamedVector
-from merganser.framework.core.native_wires import InputOr
+from merganser.framework.core.values.named_vector import NamedVector
 from merganser.framework.math import wrap_to
 from merganser.framework.math.element_functions import cos, sin
 from merganser.framework.native import device, native

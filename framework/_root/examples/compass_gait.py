@@ -40,9 +40,9 @@ from merganser.framework import (
     WitnessFunction,
     WitnessFunctionDirection,
 )
+from merganser.framework.core.declarations.native_wires import InputOr
 from merganser.framework.core.inside import declare_derivatives
-from merganser.framework.core.named_vector import NamedVector
-from merganser.framework.core.native_wires import InputOr
+from merganser.framework.core.values.named_vector import NamedVector
 from merganser.framework.math import max as greater_of
 from merganser.framework.math.element_functions import cos, sin
 from merganser.framework.native import device, native

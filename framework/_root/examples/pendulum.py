@@ -12,9 +12,9 @@ from typing import Any
 from numpy.typing import NDArray
 
 from merganser.framework import LeafSystem, OutputPort
+from merganser.framework.core.declarations.native_wires import InputOr
 from merganser.framework.core.inside import declare_derivatives
-from merganser.framework.core.named_vector import NamedVector
-from merganser.framework.core.native_wires import InputOr
+from merganser.framework.core.values.named_vector import NamedVector
 from merganser.framework.math.element_functions import cos, sin
 from merganser.framework.native import native
 

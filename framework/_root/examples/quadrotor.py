@@ -23,8 +23,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.analysis.controllers import LinearQuadraticRegulator
 from merganser.framework import LeafSystem
+from merganser.framework.core.declarations.native_wires import InputOr
 from merganser.framework.core.inside import declare_derivatives
-from merganser.framework.core.native_wires import InputOr
 from merganser.framework.math.element_functions import cos, sin
 from merganser.framework.native import native
 from merganser.framework.primitives import AffineSystem

@@ -34,7 +34,7 @@ from merganser.framework import (
     kUseDefaultName,
 )
 from merganser.framework.core.inside import declare_derivatives
-from merganser.framework.core.named_vector import NamedVector
+from merganser.framework.core.values.named_vector import NamedVector
 from merganser.framework.math import abs as magnitude
 from merganser.framework.math import sqrt
 from merganser.framework.math.element_functions import cos, sin

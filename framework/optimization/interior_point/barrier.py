@@ -366,7 +366,7 @@ class BarrierMethod:
         return isinstance(self._form, StandardForm) and bool(violation > self._settings.constr_viol_tol)
 
     def _begin_feasible(self) -> Status | None:
-        """After a divergence: begins anew, with a search for a feasible point."""
+        """After a divergence: starts again, with a search for a feasible point."""
         self._has_diverged = True
         self.z, self.y = self._start, np.zeros_like(self.y)
         self.z_l, self.z_u = 1.0 * self._has_lower, 1.0 * self._has_upper
@@ -404,7 +404,7 @@ class BarrierMethod:
         return self._continue_from(inner, status)
 
     def _forget_curvature(self) -> Status | None:
-        """Begins a quasi-Newton approximation anew, where it is what keeps steps from making progress."""
+        """Begins a quasi-Newton approximation again, where it is what keeps steps from making progress."""
         if self._memory is None or not len(self._memory.M):
             return Status.NO_PROGRESS
         self._memory = LimitedMemory(self._form.num_x, self._settings.limited_memory_max_history)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.core.source_location import warn_of_file
+from merganser.framework.common.source_location import warn_of_file
 from merganser.geometry.properties import PerceptionProperties
 from merganser.geometry.render_label import RenderLabel
 from merganser.geometry.rendering.mesh_parts import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.events import Demand
+from merganser.framework.core.declarations.events import Demand
 from merganser.geometry.visualizers.animation import MeshcatAnimation
 from merganser.geometry.visualizers.controls import CONTROL
 from merganser.geometry.visualizers.encoding import encode
@@ -113,7 +113,7 @@ class RecordingFace(MeshcatParts):
 
     def add_demand(self) -> Demand:
         """Tells a system that draws periodically when that is wanted: each time, if a recording is on, otherwise when a
-        page can take it; see `merganser.framework.core.events.Demand`."""
+        page can take it; see `merganser.framework.core.declarations.events.Demand`."""
         return self._scene.add_demand(self._recording.is_on)
 
     # ------------------------------------------------------------------ time

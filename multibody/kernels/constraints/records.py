@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.native.records_of_arrays import ArrayOf
+from merganser.framework.native.memory.records_of_arrays import ArrayOf
 from merganser.multibody.kernels.layout import _interned
 
 __all__ = [
@@ -71,6 +71,6 @@ def constraint_value_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
     )
 
 
-# What kernels take, by the hints of their parameters (framework/native/hinted_types.py).
+# What kernels take, by the hints of their parameters (framework/native/memory/hinted_types.py).
 ConstraintRecords = Annotated[NDArray[Any], ArrayOf(constraint_row_dtype)]
 ConstraintValues = Annotated[NDArray[Any], ArrayOf(constraint_value_dtype())]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from merganser.framework.core.errors import nearest_names
+from merganser.framework.common.errors import nearest_names
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.multibody.parsing.description import CameraMotion
 from merganser.multibody.parsing.mjcf.bodies import MjcfLink, MjcfModel

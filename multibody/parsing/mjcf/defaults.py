@@ -7,7 +7,7 @@ __all__ = ["ACTUATOR_TAGS", "ActuatorDefault", "MjcfDefaults", "read_defaults"]
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from merganser.framework.core.errors import nearest_names
+from merganser.framework.common.errors import nearest_names
 from merganser.multibody.parsing.xml_reader import XmlNode
 
 ACTUATOR_TAGS = (

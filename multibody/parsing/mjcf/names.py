@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from merganser.framework.core.errors import nearest_names
+from merganser.framework.common.errors import nearest_names
 from merganser.multibody.parsing.xml_reader import XmlNode
 
 # Which replica of each <replicate> around an element it is, from the outermost one: its number and its suffix.

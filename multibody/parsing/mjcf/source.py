@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 
-from merganser.framework.core.errors import nearest_names
+from merganser.framework.common.errors import nearest_names
 from merganser.multibody.parsing.errors import located
 from merganser.multibody.parsing.mjcf.defaults import MjcfDefaults, read_defaults
 from merganser.multibody.parsing.mjcf.options import MjcfOptions, read_options

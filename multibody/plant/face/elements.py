@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
-from merganser.framework.core.delegation import written_out
-from merganser.framework.core.deprecation import deprecated_method
+from merganser.framework.common.delegation import written_out
+from merganser.framework.common.deprecation import deprecated_method
 from merganser.framework.math import RigidTransform
 from merganser.multibody.plant.deformable_model import DeformableModel
 from merganser.multibody.plant.delegation import from_part, from_tree

@@ -30,7 +30,9 @@ from merganser.multibody.contact.derivatives import (
     LACKS_SIZE,
     SINGULAR,
     LaneInputs,
+    LaneProblems,
     LaneResults,
+    LaneWork,
     StepModel,
     contact_pair_lanes_dtype,
     differentiate_step,
@@ -67,7 +69,6 @@ _EFFORT = 3  # of a constraint, to that of a body: see interpreted_first.py
 
 Array = NDArray[Any]
 _Faces = tuple[Array, Array] | None  # corners and numbers in lanes
-
 
 
 class _Values:
@@ -121,6 +122,8 @@ class ContactGradients:
         self._dynamics, self._w, self._arrays = dynamics, w, dynamics.model.contact
         self._values, self._time_step = _Values(w), dynamics.model.time_step
         self._code: Any = None  # compiled
+        self._sizes: tuple[Any, ...] = ()  # for which the arrays of the next line are made
+        self._kept: tuple[LaneProblems, LaneWork, LaneResults]
         self.buffers = StepBuffers(dynamics, context, self._values)  # type: ignore[arg-type]
 
     # ------------------------------------------------------------------ the discrete step
@@ -215,13 +218,8 @@ class ContactGradients:
             self._dynamics.settings.choices.near_rigid_threshold, arrays.limits, arrays.frictions, rows,
             int(out.statistics["num_fallbacks"]),
         )  # fmt: skip
-        num_lanes, num_v = max(num_derivatives, 1), len(w.v)
-        num_contacts, num_drives = len(touching.contact_pairs), drives.lanes.shape[1]
-        most = _most(arrays, num_contacts, len(rows), num_drives)
-        problems = make_problems(num_lanes, num_v, arrays.matrix_size, most, len(rows))
-        work = make_work(len(w.topology), num_v, len(arrays.trees), most)
-        shapes = most[1], len(w.x), w.zeros_F.shape, num_v, num_v, (num_contacts, NUM_FORCE_VALUES), (len(rows), 6)
-        found = LaneResults(*(np.zeros((num_lanes, *np.atleast_1d(shape)), np.complex128) for shape in shapes))
+        num_lanes, num_drives = max(num_derivatives, 1), drives.lanes.shape[1]
+        problems, work, found = self._make_arrays(num_lanes, len(touching.contact_pairs), len(rows), num_drives)
         arguments = model, out.problem.counts[:2].copy(), out.v_next, inputs, problems, work, found
         status = self._choose_code(num_lanes, arguments)(*arguments)
         assert status != LACKS_SIZE, "Constraints are decided by values, which are the same."
@@ -230,7 +228,8 @@ class ContactGradients:
                 f"Plant '{self._dynamics.model.path()}' has no derivatives at time {time_of(context)} s: forces of "
                 "contacts and masses do not tell how velocities follow. Move the bodies a little."
             )
-        merged = LaneResults(*_merge_together(found, num_derivatives))
+        of_drives = found.impulses[:, num_rows - num_drives : num_rows]
+        merged = LaneResults(*_merge_together((of_drives, *found[1:]), num_derivatives))
         result[:] = merged.x_next
         step.sample = sample_of_contacts(
             self.buffers, touching, merged.forces, merged.tau_contact, merged.tau_joints, merged.row_forces,
@@ -238,8 +237,24 @@ class ContactGradients:
         )  # fmt: skip
         step.F_Bo_W = merged.F_Bo_W
         if num_drives:
-            of_drives = merged.impulses[num_rows - num_drives : num_rows]
-            step.actuation()[step.controllers.inputs] = of_drives / self._time_step
+            step.actuation()[step.controllers.inputs] = merged.impulses / self._time_step
+
+    def _make_arrays(
+        self, num_lanes: int, num_contacts: int, num_rows: int, num_drives: int
+    ) -> tuple[LaneProblems, LaneWork, LaneResults]:
+        """Where a step is computed in lanes; the same as long as there is as much."""
+        sizes = num_lanes, num_contacts, num_rows, num_drives
+        if sizes != self._sizes:
+            w, arrays, num_v = self._w, self._arrays, len(self._w.v)
+            most = _most(arrays, num_contacts, num_rows, num_drives)
+            shapes = most[1], len(w.x), w.zeros_F.shape, num_v, num_v, (num_contacts, NUM_FORCE_VALUES), (num_rows, 6)
+            self._kept = (
+                make_problems(num_lanes, num_v, arrays.matrix_size, most, num_rows),
+                make_work(len(w.topology), num_v, len(arrays.trees), most),
+                LaneResults(*(np.zeros((num_lanes, *np.atleast_1d(shape)), np.complex128) for shape in shapes)),
+            )
+            self._sizes = sizes
+        return self._kept
 
     # ------------------------------------------------------------------ geometry
 
@@ -293,6 +308,8 @@ class ContactGradients:
                 made.append(self._pairs_of_faces(poses, touching, faces, num_of_geometries - num_points))
         if num_of_geometries < len(origins):
             made.append(self._pairs_of_kinds(touching.contact_pairs["source"][num_of_geometries:]))
+        if len(made) == 1:
+            return touching, made[0], faces
         num_derivatives = max(pairs.num_derivatives for pairs in made)
         lanes = [np.broadcast_to(pairs.lanes, (max(num_derivatives, 1), len(pairs))) for pairs in made]
         return touching, LaneRecords(np.concatenate(lanes, axis=1), num_derivatives), faces
@@ -391,7 +408,10 @@ class ContactGradients:
 
 def _chosen(pairs: LaneRecords, sources: Array) -> LaneRecords:
     """Of contact pairs in lanes, those of the given sources, in ascending order."""
-    made, places = np.unique(pairs.lanes[0]["source"], return_index=True)
+    given = pairs.lanes[0]["source"]
+    if np.array_equal(given, sources):
+        return pairs
+    made, places = np.unique(given, return_index=True)
     return LaneRecords(pairs.lanes[:, places[np.searchsorted(made, sources)]], pairs.num_derivatives)
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.autodiff.blocks import find_block, refuse_counts, values_and_gradient
-from merganser.framework.core.scalars import ScalarArray
+from merganser.framework.core.scalars.scalars import ScalarArray
 from merganser.framework.interpreted_first import may_use_compiled
 from merganser.framework.native import specialize
 from merganser.multibody import kernels

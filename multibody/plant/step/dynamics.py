@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from merganser.framework.core.inside import scalar_of
 from merganser.framework.native import compile_ahead, is_missing
-from merganser.framework.native.hinted_types import hinted_job
-from merganser.framework.native.shared_code import job_of
+from merganser.framework.native.memory.hinted_types import hinted_job
+from merganser.framework.native.memory.shared_code import job_of
 from merganser.geometry.proximity.manifolds import contact_manifolds
 from merganser.multibody import kernels
 from merganser.multibody.contact.contact_pairs import make_contact_pairs
@@ -39,6 +39,7 @@ from merganser.multibody.contact.step import (
     move,
     take_step,
 )
+from merganser.multibody.contact.step_operation import LISTENING
 from merganser.multibody.contact.step_records import NUM_PAIRS, OUTCOME, SOLVED, Inputs, StepResults
 from merganser.multibody.kernels.scalars import is_set
 from merganser.multibody.plant.arguments import check_pitches
@@ -266,8 +267,6 @@ class PlantDynamics:
         buffers.F_applied = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
         buffers.sample = sample_of_step(buffers, w, out, buffers.F_applied) if status == 0 else None
         if status == 0:
-            if self.deformables is not None:
-                self.deformables.add_to_sample(w, buffers, out, h)
             result[:] = out.x_next
         return status
 
@@ -401,20 +400,30 @@ class PlantDynamics:
 
     def _calc_slopes(self, context: Context, w: Workspace, result: Array) -> int:
         """Computes (1) of motion.py into `result`; returns 0, or why there are no slopes (see contact/step.py)."""
-        buffers, h = w.motion.buffers, w.motion.lengths.item(0)
-        table = self.inputs.actuators_in(context)
-        inputs, controllers = self.inputs.read(context, w, table), self.inputs.active_controllers(w, table)
+        motion: Motion = w.motion
+        table, h, heard = self.inputs.actuators_in(context), motion.lengths.item(0), motion.heard
+        controllers = heard.controllers(self.inputs.active_controllers(w, table))
+        is_heard = h != LISTENING and heard.follow()
+        inputs = heard.inputs if is_heard else self.inputs.read(context, w, table)
 
         def compute(buffers: StepBuffers, out: StepResults) -> int:
+            if h == LISTENING:
+                heard.hear(buffers, inputs, result)
+                return 0
+            if is_heard:
+                heard.respond(buffers)
             return int(take_step(buffers.model, buffers.state, h, inputs, buffers.work, out))
 
-        status, out, _ = self._run_with_capacity(buffers, controllers, self._with_poses(context, compute))
+        status, out, _ = self._run_with_capacity(motion.buffers, controllers, self._with_poses(context, compute))
+        if h == LISTENING:
+            return status
+        buffers = motion.buffers
         buffers.F_applied = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
         if status == NOT_SOLVED:
             result[:] = np.nan
             return 0
         if status == 0:
-            w.motion.take_step(out, buffers.F_applied)
+            motion.take_step(out, buffers.F_applied)
             np.divide(out.x_next - w.x, h, result)
         return status
 

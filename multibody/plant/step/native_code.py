@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -9,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import AbstractValue, later_code
-from merganser.framework.core.inside import derivatives_entry
-from merganser.framework.core.native_code import (
+from merganser.framework.core.context.native_code import (
     CONTINUOUS_STATE,
     FAILURE,
     OUTPUT,
@@ -20,11 +20,13 @@ from merganser.framework.core.native_code import (
     NextDiscreteStateOf,
     ParameterOf,
 )
-from merganser.framework.core.plain_values import Loading
+from merganser.framework.core.context.store import CacheSlot
+from merganser.framework.core.inside import derivatives_entry
+from merganser.framework.core.values.plain_values import Loading
 from merganser.framework.later_code import LaterCode
-from merganser.framework.native.addresses import address_of_array
-from merganser.framework.native.operations import caller_of
-from merganser.framework.native.records_of_arrays import Placed, integers_of
+from merganser.framework.native.memory.addresses import address_of_array
+from merganser.framework.native.memory.records_of_arrays import Placed, integers_of, placed_beside
+from merganser.framework.native.operations.operations import caller_of
 from merganser.multibody.contact.step_operation import (
     COUNT,
     HAS_FORCES,
@@ -45,6 +47,7 @@ from merganser.multibody.plant.workspace import Workspace
 
 if TYPE_CHECKING:
     from merganser.framework import Context
+    from merganser.multibody.contact.deformable_operation import StepOfAllRecord
     from merganser.multibody.plant.step.dynamics import PlantDynamics
 
 __all__ = ["NativeDynamics", "SampleBox", "SampleBuffers"]
@@ -52,6 +55,8 @@ __all__ = ["NativeDynamics", "SampleBox", "SampleBuffers"]
 Array = NDArray[Any]
 
 _WEIGHT_OF_CONTACT = 2  # steps with contact take longer in Python
+_WORK_OF_MOTION = 150  # what an integrator that moves a plant by steps waits for each in Python, about [us]
+_STEP_OF_ALL = LaterCode("merganser.multibody.contact.deformable_operation", "STEP_OF_ALL", "plant_step_of_all")
 _DERIVATIVES = LaterCode("merganser.multibody.contact.step_operation", "DERIVATIVES", "plant_derivatives")
 _STEP = LaterCode("merganser.multibody.contact.step_operation", "STEP", "plant_step")
 _MOTION = LaterCode("merganser.multibody.contact.step_operation", "MOTION", "plant_motion")
@@ -111,32 +116,55 @@ class SampleBox(AbstractValue):
     operation leaves its samples in buffers, from where they are only taken when somebody looks. These get samples of
     other steps too, for the operations of output ports.
 
+    The parameters that a sample was taken with are not in the buffers, and may change before somebody looks: `settle`
+    keeps them, where Python takes over from the plan.
+
     Args:
         value: the sample.
         shapes: of its arrays, see `sample_of`.
     """
 
-    __slots__ = ("_buffers", "_count", "_shapes", "_take")
+    __slots__ = ("_buffers", "_count", "_parameters", "_settled", "_shapes", "_take")
 
     def __init__(self, value: Any, shapes: Shapes) -> None:
         super().__init__(value)
         self._shapes = shapes
         self._buffers: SampleBuffers | None = None
         self._count = 0
-        self._take: Callable[[SampleBuffers], Any] | None = None
+        self._take: Callable[[SampleBuffers, Any], Any] | None = None
+        self._parameters: Callable[[], Any] | None = None
+        self._settled: tuple[int, Any] = -1, None  # after how many steps, and the parameters then
 
-    def follow(self, buffers: SampleBuffers, take: Callable[[SampleBuffers], Any]) -> None:
-        """From now on holds the sample in buffers if a step was taken there later than the last change of this."""
+    def follow(
+        self, buffers: SampleBuffers, take: Callable[[SampleBuffers, Any], Any], parameters: Callable[[], Any]
+    ) -> None:
+        """From now on holds the sample in buffers if a step was taken there later than the last change of this.
+
+        Args:
+            buffers: where steps leave their samples.
+            take: makes a sample of what is there and of parameters.
+            parameters: those at the moment.
+        """
         sample = float_sample(self.get_value())
         self._value, self._buffers, self._take, self._count = sample, buffers, take, buffers.count()
+        self._parameters = parameters
         buffers.put(sample)
+
+    def settle(self) -> None:
+        """Keeps the parameters of the last step."""
+        buffers = self._buffers
+        if buffers is not None and buffers.count() != self._count:
+            assert self._parameters is not None
+            self._settled = buffers.count(), self._parameters()
 
     def get_value(self) -> Any:
         """Returns the sample."""
         buffers = self._buffers
         if buffers is not None and buffers.count() != self._count:
             assert self._take is not None
-            self._value, self._count = self._take(buffers), buffers.count()
+            if self._settled[0] != buffers.count():
+                self.settle()
+            self._value, self._count = self._take(buffers, self._settled[1]), buffers.count()
         return self._value
 
     def get_mutable_value(self) -> Any:
@@ -181,7 +209,7 @@ class NativeDynamics:
     """The derivatives of a continuous plant, or the step of a discrete one, as an operation.
 
     There is none where Python has a part in the dynamics: spatial forces by the port, geometries that others than the
-    plant move, deformable bodies.
+    plant move, force densities that a program defines.
     """
 
     operation = ""
@@ -204,6 +232,8 @@ class NativeDynamics:
             if self.num_calls == 0:
                 later_code.want(self._code_for(w))
             later_code.note_call(_WEIGHT_OF_CONTACT if self._may_touch() else 1)
+            if w.motion is not None:
+                later_code.note_work(_WORK_OF_MOTION)
         self.num_calls += 1
 
     def resolve(self, context: Context) -> NativeCode | None:
@@ -212,9 +242,14 @@ class NativeDynamics:
         if code is None:
             return None
         box, buffers = self._box_in(context), self.buffers_of(context)
-        settle = None if box is None else box.get_value
-        record = self._record(context, buffers)
-        return NativeCode(code.load(), (FAILURE, *integers_of(record)), settle, self._check_of(context, buffers.step))
+        settle = None if box is None else box.settle
+        arguments = FAILURE, *integers_of(self._record(context, buffers))
+        native = NativeCode(code.load(), arguments, settle, self._check_of(context, buffers.step))
+        if self._is_discrete():
+            return native
+        # It needs the vectors that come through ports, and asks no SceneGraph.
+        vectors = [source for source in native.sources_in(context) if isinstance(source, CacheSlot)]
+        return dataclasses.replace(native, sources=tuple(vectors))
 
     def is_moved_by_steps(self, context: Context) -> bool:
         """Whether an integrator moves a continuous plant by steps."""
@@ -248,13 +283,15 @@ class NativeDynamics:
             buffers.step.prepare(controllers)
         if box is not None:
             self._follow(box, context, buffers)
+        if self._dynamics.deformables is not None:
+            self._dynamics.deformables.buffers_of(context, w, buffers.step)
         if w.motion is not None:
             w.motion.native_buffers(controllers)
         return code if buffers.step.is_own_geometry() else None
 
     def _code_for(self, w: Workspace) -> LaterCode:
         if self._is_discrete():
-            return _STEP
+            return _STEP if self._dynamics.deformables is None else _STEP_OF_ALL
         return _DERIVATIVES if w.motion is None else _MOTION
 
     def _controllers(self, context: Context, w: Workspace) -> Controllers:
@@ -290,8 +327,9 @@ class NativeDynamics:
             if native is not None:
                 is_same = is_same and native.num_preparations == motion_number
                 is_same = is_same and motion.is_native_current(self._controllers(context, w))
-            is_same = is_same and w.motion is motion
-            return is_same and not step.lacks_capacity() and is_as_before
+            is_same = is_same and w.motion is motion and (step.soft is None or step.soft.is_current())
+            lacks_capacity = step.lacks_capacity() or (step.soft is not None and step.soft.lacks_capacity())
+            return is_same and not lacks_capacity and is_as_before
 
         has_controllers = self._dynamics.inputs.actuators_in(context).controlled
         may_change = self._is_discrete() or has_controllers or self._constrains_at_once() or motion is not None
@@ -310,7 +348,7 @@ class NativeDynamics:
 
     def _is_possible(self, context: Context) -> bool:
         dynamics, inputs = self._dynamics, self._dynamics.inputs
-        if dynamics.model.num_deformables:
+        if dynamics.deformables is not None and not dynamics.deformables.has_operation():
             return False
         if context.has_input(inputs.spatial_force.get_index()):
             return False
@@ -322,7 +360,12 @@ class NativeDynamics:
 
     def _follow(self, box: SampleBox, context: Context, buffers: SampleBuffers) -> None:
         """Lets box and buffers have the same sample from now on."""
-        box.follow(buffers, lambda buffers: self._sampling.sample_in(context, buffers).stored())
+        sampling = self._sampling
+        box.follow(
+            buffers,
+            lambda buffers, parameters: sampling.sample_in(context, buffers, parameters).stored(),
+            lambda: sampling.parameters_in(context),
+        )
 
     def sample_buffers_in(self, context: Context) -> SampleBuffers | None:
         """Where the numbers of the sample in a Context stand from now on; None if outputs show none, or no floats."""
@@ -377,7 +420,7 @@ class NativeDynamics:
 
     def _record(
         self, context: Context, buffers: SampleBuffers
-    ) -> StepRecord | DerivativesRecord | MotionRecord:
+    ) -> StepRecord | StepOfAllRecord | DerivativesRecord | MotionRecord:
         """All that the operation works on: arrays of the buffers, and places in the Context."""
         tree, step, is_discrete = self._dynamics.model.tree, buffers.step, self._is_discrete()
         num_q, num_v = tree.num_positions(), tree.num_velocities()
@@ -389,15 +432,19 @@ class NativeDynamics:
         if not is_discrete:
             derivatives, w = DerivativesRecord(*given, *forces, results[0]), self._workspace(context)
             return derivatives if w.motion is None else self._motion_record(context, w, derivatives)
-        return StepRecord(*given, self._dynamics.model.time_step, *forces, results, buffers.numbers)
+        record = StepRecord(*given, self._dynamics.model.time_step, *forces, results, buffers.numbers)
+        return record if step.soft is None else step.soft.operation_record(record, self._can_constrain())
 
     def _motion_record(self, context: Context, w: Workspace, derivatives: DerivativesRecord) -> MotionRecord:
         motion: Motion = w.motion
-        step = motion.native_buffers(self._controllers(context, w))
+        heard, step = motion.heard, motion.native_buffers(self._controllers(context, w))
         results = (step.results[0]._replace(x_next=derivatives.results.x_next),)
-        state, inputs = derivatives.state, derivatives.inputs
-        steps = StepRecord(self._model(step, True), state, 0.0, inputs, step.work, results, motion.numbers)
-        return MotionRecord(motion.lengths, motion.counts, derivatives, steps)
+        state, inputs, model = derivatives.state, derivatives.inputs, self._model(step, True)
+        responses = heard.native_responses(inputs, model.parameters)
+        if heard.follow():
+            inputs, model = heard.native_inputs(), model._replace(parameters=heard.native_parameters())
+        steps = StepRecord(model, state, 0.0, inputs, step.work, results, motion.numbers)
+        return MotionRecord(motion.lengths, motion.counts, derivatives, steps, responses)
 
     def _model(self, step: StepBuffers, is_complete: bool = False) -> Model:
         views, model = self._dynamics.views, self._compiled_model(step, is_complete)
@@ -411,7 +458,7 @@ class NativeDynamics:
         """The model with the addresses of all kernels that are needed, if `is_complete` also those of constraints."""
         is_complete = is_complete or self._can_constrain()
         return step.model._replace(
-            code=code_of_addresses(step.kernels(), step.model, is_complete),
+            code=code_of_addresses(step.kernels(), step.model, is_complete, step.soft is not None),
             contact=step.model.contact._replace(is_complete=int(is_complete)),
         )
 
@@ -450,7 +497,7 @@ class _CompiledDerivatives:
         flat = w.store.flat
 
         def placed(array: Array) -> Placed:
-            return Placed((address_of_array(array) - address_of_array(flat)) // flat.itemsize, array.shape)
+            return placed_beside(array, flat)
 
         def parts(given: tuple[Part, ...]) -> tuple[Part, ...]:
             return tuple(Part(part.actuators, placed(part.values)) for part in given)

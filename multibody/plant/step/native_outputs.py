@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import CacheEntry
+from merganser.framework.core.context.native_code import CONTINUOUS_STATE, OUTPUT, DiscreteStateOf, NativeCode, ValueOf
+from merganser.framework.core.declarations.native_function import copy
 from merganser.framework.core.inside import derivatives_entry
-from merganser.framework.core.native_code import CONTINUOUS_STATE, OUTPUT, DiscreteStateOf, NativeCode, ValueOf
-from merganser.framework.core.native_function import copy
 from merganser.framework.later_code import LaterCode
-from merganser.framework.native.addresses import address_of_array
-from merganser.framework.native.records_of_arrays import Placed, integers_of
+from merganser.framework.native.memory.addresses import address_of_array
+from merganser.framework.native.memory.records_of_arrays import Placed, integers_of
 from merganser.framework.primitives.discrete_derivative import difference_quotient
 from merganser.multibody.contact.step_operation import ContactForcesRecord
 
@@ -35,9 +35,9 @@ _CONTACT_FORCES = LaterCode("merganser.multibody.contact.step_operation", "CONTA
 
 def _place_of(context: LeafContext, array: Array) -> int:
     """Where an array stands, counted from the flat array of a Context."""
-    from merganser.framework.native.assembly import place_relative_to  # loads the compiler
+    from merganser.framework.native.operations.assembly import offset_in  # loads the compiler
 
-    return place_relative_to(context.store.flat, array)
+    return offset_in(context.store.flat, array)
 
 
 def _gather(indices: NDArray[np.int64], source: Any, **options: Any) -> NativeCode:

@@ -1,4 +1,4 @@
-"""What samples of the dynamics are made of, and as plain values for files of contexts (core/context_file.py)."""
+"""What samples of the dynamics are made of, and as plain values for files of contexts (context/context_file.py)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.plain_values import Loading
-from merganser.framework.core.scalars import cast_array
+from merganser.framework.core.scalars.scalars import cast_array
+from merganser.framework.core.values.plain_values import Loading
 from merganser.geometry.hydroelastic.face_columns import FACE_NUMBERS
 from merganser.geometry.hydroelastic.polygons import MOST_CORNERS
 from merganser.geometry.ids import GeometryId

@@ -166,24 +166,31 @@ class Sampling:
     def _write_deformables(self, context: Context, next_state: Any) -> None:
         """Writes the states of deformable bodies, which the dynamics have computed with those of the others."""
         if self.dynamics.deformables is not None:
-            self.dynamics.deformables.write(context, self._views.workspace(context), next_state)
+            self.dynamics.deformables.write(self._views.workspace(context), next_state)
 
     def take_sample(self, context: Context, result: Array) -> DynamicsSample:
         """Does what advance() does, and puts it on record; what follows from that is left to who asks for it."""
         w = self.dynamics.advance(context, result)
         F_applied = w.step_buffers.F_applied
         F_applied = F_applied if F_applied is w.zeros_F else F_applied.copy()
-        parameters, gravity = _value_of(self._constant_parameters_entry, context)
+        parameters, gravity = self.parameters_in(context)
         contacts: ContactSample | None = w.step_buffers.sample
         if contacts is not None and self._model.time_step > 0.0:
             F_applied = w.step_buffers.F_Bo_W.copy()
         x, x_next, u = w.x.copy(), result.copy(), w.step_buffers.actuation().copy()
         return DynamicsSample(x, x_next, u, F_applied, parameters, gravity, contacts, self._model.time_step)
 
-    def sample_in(self, context: Context, buffers: SampleBuffers | Motion) -> DynamicsSample:
-        """The sample of a step that the native plan has made, or an integrator."""
+    def parameters_in(self, context: Context) -> tuple[Array, Array]:
+        """The numbers of the parameter records in a Context, and gravity; copies, shared until one changes."""
+        parameters: tuple[Array, Array] = _value_of(self._constant_parameters_entry, context)
+        return parameters
+
+    def sample_in(
+        self, context: Context, buffers: SampleBuffers | Motion, with_parameters: tuple[Array, Array]
+    ) -> DynamicsSample:
+        """The sample of a step that the native plan has made, or an integrator, with the parameters of that step."""
         numbers = buffers.numbers
-        parameters, gravity = _value_of(self._constant_parameters_entry, context)
+        parameters, gravity = with_parameters
         contacts, F_applied = buffers.take_contacts(self._views.workspace(context))
         x, result, u = numbers.x.copy(), numbers.x_next.copy(), numbers.u.copy()
         return DynamicsSample(x, result, u, F_applied, parameters, gravity, contacts, buffers.time_step())
@@ -191,7 +198,9 @@ class Sampling:
     def _sample_of_motion(self, context: Context) -> DynamicsSample | None:
         """The step with which an integrator has brought a continuous plant to where it is; None if none has."""
         motion: Motion | None = self._views.workspace(context).motion
-        return None if motion is None or not motion.is_at_end() else self.sample_in(context, motion)
+        if motion is None or not motion.is_at_end():
+            return None
+        return self.sample_in(context, motion, self.parameters_in(context))
 
     # ------------------------------------------------------------------ cache entries of the output ports
 
@@ -323,6 +332,8 @@ class Sampling:
             F_applied = F_applied.copy()
             w.call(kernels.kinematics_of_step, *given, *work, position, velocity, F_applied)
             w.call(kernels.inverse_dynamics, w.topology, *forces(F_applied))
+            if self._model.time_step == 0.0:  # of an integrator: accelerations are what the forces make
+                A_WB_W = scratch["A_WB_W"].copy()
         A_WB_W[0] = 0.0
         # The algorithm lets the world accelerate by -g instead of pulling at every body.
         A_WB_W[1:, 3:] += gravity

@@ -95,11 +95,13 @@ class StepBuffers:
         hydroelastic: what they are on contact surfaces; None if there are none.
         is_foreign: which of them others than the plant move, shape [num_geometries]; has_foreign_geometry: any.
         multipliers: of constraints in continuous time.
+        parameters: of the bodies, by default those of the Context.
         F_applied: forces on the bodies in the last dynamics, in a step without those of contact; the workspace's zeros
             for none.
         F_Bo_W: buffer for all forces on the bodies.
         sample: the contacts of the last step; None if there are none.
         gradients: what holds a plant of AutoDiffXd, see contact_gradients.py; None at first.
+        soft: arrays of deformable bodies, see deformable_buffers.py; None if there are none, or at first.
         compiled: what calls compiled code for the dynamics, see native_code.py; None at first.
     """
 
@@ -128,11 +130,13 @@ class StepBuffers:
         self.has_own_geometry = self.has_foreign_geometry = False
         self.is_foreign = np.zeros(0, bool)
         self._constraint_rows = ConstraintRows(dynamics.constraints)
+        self.parameters: Any = w.parameters
         self.F_applied: Any = w.zeros_F
         self.F_Bo_W: Any = np.zeros_like(w.zeros_F)
         self.sample: Any = None
         self.compiled: Any = None
         self.gradients: Any = None
+        self.soft: Any = None
         self.num_preparations = 0
         self._queries: Any = None
         self._is_moved_by_plant = False
@@ -295,12 +299,13 @@ class StepBuffers:
     def lacks_capacity(self) -> bool:
         """Whether a step has found candidates or contacts for which there is no room, or the solver too little."""
         for out in self.results:
-            found = out.found.item
-            if found(NUM_CANDIDATES) > len(out.candidates) or found(NUM_CONTACTS) > len(out.contacts):
+            found = out.found.tolist()
+            if found[NUM_CANDIDATES] > len(out.candidates) or found[NUM_CONTACTS] > len(out.contacts):
                 return True
-            if found(NUM_FACES) > len(out.faces) or found(NUM_PAIRS) > len(out.contact_pairs):
+            if found[NUM_FACES] > len(out.faces) or found[NUM_PAIRS] > len(out.contact_pairs):
                 return True
-            if out.statistics["blocks_needed"] > self._block_capacity or out.statistics["factor_needed"] > self._factor:
+            *_, factor, blocks = out.statistics.item()  # see result_dtype
+            if blocks > self._block_capacity or factor > self._factor:
                 return True
         return lacks_memory(self._clipping)
 
@@ -383,7 +388,7 @@ class StepBuffers:
             code=self._code(),
             is_continuous=int(is_continuous),
             topology=w.topology,
-            parameters=w.parameters,
+            parameters=self.parameters,
             gravity=w.gravity,
             elements=plant.tree.elements,
             constants=w.constants,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from merganser.framework.core.records import settings
+from merganser.framework.common.records import settings
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.elements import door_hinge
 from merganser.multibody.kernels.elements.door_hinge import hinge_friction_torque, hinge_spring_torque

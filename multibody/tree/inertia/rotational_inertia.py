@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from merganser.framework.core.scalars import cast_array, scalar_of_array
+from merganser.framework.core.scalars.scalars import cast_array, scalar_of_array
 from merganser.framework.math import RotationMatrix
 from merganser.framework.math._scalars import expect_instance
 from merganser.multibody.math.vectors import as_scalar, as_vector, is_scalar

@@ -8,7 +8,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from merganser.framework.core.scalars import cast, cast_array, scalar_of_array
+from merganser.framework.core.scalars.scalars import cast, cast_array, scalar_of_array
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.framework.math._scalars import expect_instance, sqrt
 from merganser.multibody.math import SpatialAcceleration, SpatialForce, SpatialMomentum, SpatialVelocity

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from merganser.framework.core.scalars import scalar_of_array
+from merganser.framework.core.scalars.scalars import scalar_of_array
 from merganser.framework.math import Quaternion, RigidTransform, RotationMatrix
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.tree.frame import Frame

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from merganser.framework import RandomDistribution, RandomGenerator
-from merganser.framework.core.random_values import draw
+from merganser.framework.core.system.random_values import draw
 
 __all__ = ["draw_expressions"]
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from merganser.framework.math import RigidTransform
-from merganser.framework.math.unchecked import rigid_transform
+from merganser.framework.math.rotations.unchecked import rigid_transform
 from merganser.multibody.kernels.mobilizers import MobilizerKind
 from merganser.multibody.math import SpatialAcceleration, SpatialForce, SpatialVelocity
 from merganser.multibody.math.vectors import as_vector

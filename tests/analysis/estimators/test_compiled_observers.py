@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import merganser.analysis.plan.filter_room as filter_room
+import merganser.analysis.estimators.filter_workspace as filter_workspace
 from merganser.analysis import Simulator
 from merganser.analysis.estimators import ExtendedKalmanFilter, LuenbergerObserver, UnscentedKalmanFilter
 from merganser.analysis.estimators.observed_model import ObservedModel
@@ -195,7 +195,7 @@ def test_filters_have_one_text_for_models_of_operations_and_of_python_and_withou
     of_operations = computed(observer_of(kind, Pendulum(is_discrete)), *given)
     of_python = computed(observer_of(kind, PendulumInPython(is_discrete)), *given)
     np.testing.assert_allclose(of_python, of_operations, rtol=1e-13, atol=1e-14)
-    monkeypatch.setattr(filter_room, "may_compile", lambda: False)
+    monkeypatch.setattr(filter_workspace, "may_compile", lambda: False)
     interpreted = computed(observer_of(kind, PendulumInPython(is_discrete)), *given)
     np.testing.assert_allclose(interpreted, of_operations, rtol=1e-12, atol=1e-13)
 

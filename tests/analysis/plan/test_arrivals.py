@@ -11,7 +11,7 @@ import pytest
 
 from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder, EventStatus, LeafSystem, PublishEvent, Value, WitnessFunctionDirection
-from merganser.framework.core.events import Arrivals, Bell, EventKind
+from merganser.framework.core.declarations.events import Arrivals, EventKind, Notification
 from merganser.framework.core.inside import declare_arrivals
 from merganser.framework.lcm import (
     DrakeLcm,
@@ -27,20 +27,21 @@ MODES = ["never", "always"]
 
 
 class Inbox(LeafSystem):
-    """Its state is the sum of what has been put in; with or without a bell."""
+    """Its state is the sum of what has been put in; with or without a notification."""
 
-    def __init__(self, has_bell: bool = True, kind: EventKind = EventKind.DISCRETE_UPDATE) -> None:
+    def __init__(self, has_notification: bool = True, kind: EventKind = EventKind.DISCRETE_UPDATE) -> None:
         super().__init__()
-        self.bell, self.items, self.seen = Bell(), [], []
+        self.notification, self.items, self.seen = Notification(), [], []
         self.DeclareDiscreteState(1)
         self.DeclareVectorOutputPort("y", 1, self._calc)
-        arrivals = Arrivals(lambda _: bool(self.items), lambda _: bool(self.items), self.bell if has_bell else None)
+        notification = self.notification if has_notification else None
+        arrivals = Arrivals(lambda _: bool(self.items), lambda _: bool(self.items), notification)
         handlers = {EventKind.DISCRETE_UPDATE: self._update, EventKind.PUBLISH: self._publish}
         declare_arrivals(self, kind, handlers[kind], arrivals)
 
     def put(self, item: float) -> None:
         self.items.append(item)
-        self.bell.ring()
+        self.notification.send()
 
     def _update(self, context: Any, values: Any) -> None:
         self.seen.append(context.get_time())
@@ -86,9 +87,9 @@ class Crossing(LeafSystem):
         return EventStatus.Succeeded()
 
 
-def run(mode: str, has_bell: bool, is_watched: bool = False, monitored: bool = False) -> tuple[Any, ...]:
+def run(mode: str, has_notification: bool, is_watched: bool = False, monitored: bool = False) -> tuple[Any, ...]:
     builder = DiagramBuilder()
-    inbox = builder.AddSystem(Inbox(has_bell))
+    inbox = builder.AddSystem(Inbox(has_notification))
     builder.AddSystem(Sender(inbox, 0.125))
     integrator = builder.AddSystem(Integrator(1))
     sine = builder.AddSystem(Sine(1.0, 7.0, 0.3, 1))
@@ -115,11 +116,11 @@ def run(mode: str, has_bell: bool, is_watched: bool = False, monitored: bool = F
 
 @pytest.mark.parametrize("monitored", [False, True])
 @pytest.mark.parametrize("is_watched", [False, True])
-@pytest.mark.parametrize("has_bell", [True, False])
+@pytest.mark.parametrize("has_notification", [True, False])
 def test_compiled_simulations_see_it_at_the_same_step_as_those_in_python(
-    has_bell: bool, is_watched: bool, monitored: bool
+    has_notification: bool, is_watched: bool, monitored: bool
 ) -> None:
-    python, compiled = (run(mode, has_bell, is_watched, monitored) for mode in MODES)
+    python, compiled = (run(mode, has_notification, is_watched, monitored) for mode in MODES)
     assert (python[0], compiled[0]) == (False, True)
     assert python[1:4] == compiled[1:4]
     assert np.array_equal(python[4], compiled[4]) and np.array_equal(python[5], compiled[5])

@@ -12,8 +12,8 @@ import pytest
 from merganser.analysis import Radau3Integrator, RungeKutta3Integrator, Simulator
 from merganser.analysis.integrators import step_fields
 from merganser.framework import BasicVector, DiagramBuilder, LeafSystem
-from merganser.framework.core.events import TriggerType
-from merganser.framework.native.addresses import address_of_array
+from merganser.framework.core.declarations.events import TriggerType
+from merganser.framework.native.memory.addresses import address_of_array
 from merganser.framework.primitives import (
     ConstantVectorSource,
     Gain,

@@ -14,10 +14,10 @@ import pytest
 import merganser.analysis.plan.callbacks as callbacks_module
 import merganser.analysis.plan.plan as plan_module
 import merganser.analysis.plan.program as program_module
-import merganser.analysis.simulator as simulator_module
-import merganser.framework.native.assembly as assembly_module
-import merganser.framework.native.growing_array as growing_array_module
-import merganser.framework.native.lowering as lowering_module
+import merganser.analysis.simulation.simulator as simulator_module
+import merganser.framework.native.memory.growing_array as growing_array_module
+import merganser.framework.native.operations.assembly as assembly_module
+import merganser.framework.native.operations.lowering as lowering_module
 from merganser.analysis import BogackiShampine3Integrator, Radau3Integrator, Simulator
 from merganser.analysis.progress import SimulationProgress
 from merganser.framework import BasicVector, DiagramBuilder, LeafSystem

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from merganser.analysis import BatchSimulator, Simulator
-from merganser.analysis.exact_periods import exact_seconds
-from merganser.analysis.plan.clocks import clocks_at, make_clocks, strike_after
+from merganser.analysis.simulation.clocks import clocks_at, make_clocks, strike_after
+from merganser.analysis.simulation.exact_periods import exact_seconds
 from merganser.framework import DiagramBuilder, LeafSystem
 from merganser.framework.native import kernel
 from merganser.framework.primitives import DiscreteTimeDelay, DiscreteTimeIntegrator

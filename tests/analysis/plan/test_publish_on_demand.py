@@ -8,7 +8,7 @@ import pytest
 
 from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder, EventStatus, LeafSystem
-from merganser.framework.core.events import Demand
+from merganser.framework.core.declarations.events import Demand
 from merganser.framework.core.inside import publish_on_demand
 from merganser.framework.primitives import Integrator, LogVectorOutput, Sine
 

@@ -321,8 +321,9 @@ def test_large_systems_are_left_to_lapack() -> None:
 def little_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """Has the compiled loop worth its while after a little work without it, whether or not it is on the disk."""
     monkeypatch.delenv("MERGANSER_PLAN", raising=False)
-    monkeypatch.setattr("merganser.analysis.simulator._LOOP", LaterCode("merganser.analysis.none", "LOOP", "none"))
-    for module in ("merganser.analysis.simulator", "merganser.framework.later_code"):
+    none = LaterCode("merganser.analysis.none", "LOOP", "none")
+    monkeypatch.setattr("merganser.analysis.simulation.simulator._LOOP", none)
+    for module in ("merganser.analysis.simulation.simulator", "merganser.framework.later_code"):
         monkeypatch.setattr(f"{module}.want", lambda *_codes: None)  # nobody is to look for it later
     monkeypatch.setattr(LaterCode, "is_worth_while", lambda _code, pays: pays)
     for least in ("_WORK_TO_LOAD", "_WORK_TO_LOAD_MORE", "_WORK_TO_COMPILE"):

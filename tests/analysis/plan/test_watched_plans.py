@@ -11,8 +11,8 @@ from bouncing_ball import make_ball
 
 import merganser.analysis.plan.callbacks as callbacks_module
 import merganser.analysis.plan.plan as plan_module
-import merganser.analysis.simulator as simulator_module
-import merganser.analysis.witness_isolation as isolation_module
+import merganser.analysis.simulation.simulator as simulator_module
+import merganser.analysis.simulation.witness_isolation as isolation_module
 import merganser.framework as framework
 from merganser.analysis import RungeKutta5Integrator, Simulator, SimulatorStatus
 from merganser.framework import (

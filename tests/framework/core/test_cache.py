@@ -6,7 +6,7 @@ import pytest
 from framework_blocks import Accumulator, EachSource, Scaled, Sum
 
 from merganser.framework import BasicVector, DiagramBuilder, LeafSystem, Value, ValueProducer
-from merganser.framework.core.dependencies import V
+from merganser.framework.core.context.dependencies import V
 
 CHANGES = {
     "time": (lambda s, c: c.SetTime(1.0), {"time"}),

@@ -4,7 +4,7 @@ import pytest
 from framework_blocks import Accumulator, Scaled
 
 from merganser.framework import DiagramBuilder, LeafSystem, ValueProducer
-from merganser.framework.core.values import Value
+from merganser.framework.core.values.values import Value
 
 
 def chain():

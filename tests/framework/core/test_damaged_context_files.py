@@ -20,7 +20,7 @@ from merganser.framework import (
     RandomGenerator,
     Value,
 )
-from merganser.framework.core import random_values
+from merganser.framework.core.system import random_values
 from merganser.framework.primitives import (
     AbstractLogSink,
     Adder,
@@ -348,7 +348,7 @@ def test_objects_that_could_not_be_put_back_are_not_saved(tmp_path):
 
 @pytest.mark.parametrize("known", [True, False])
 def test_generators_are_copied_where_numpy_keeps_them_in_an_unknown_way(monkeypatch, known):
-    for module in (random_values, "merganser.framework.primitives.random_source"):
+    for module in (random_values, "merganser.framework.primitives.sources.random_source"):
         path = f"{module}.twister_is_known" if isinstance(module, str) else f"{module.__name__}.twister_is_known"
         monkeypatch.setattr(path, lambda: known)
     generator, other = RandomGenerator(3), RandomGenerator(4)

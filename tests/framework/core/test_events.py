@@ -12,8 +12,8 @@ from merganser.framework import (
     UnrestrictedUpdateEvent,
     Value,
 )
-from merganser.framework.core.events import EventKind
-from merganser.framework.core.execution import compute_updates, execute, make_updates
+from merganser.framework.core.declarations.events import EventKind
+from merganser.framework.core.declarations.execution import compute_updates, execute, make_updates
 
 
 class Follower(LeafSystem):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from merganser.framework import DiagramBuilder, LeafSystem, System, SystemBase, TriggerType
+from merganser.framework.core.context.native_code import NativeCode
 from merganser.framework.core.inside import (
     cache_entries,
     declare_vector_entry,
@@ -20,8 +21,7 @@ from merganser.framework.core.inside import (
     slot_of,
     use_native_derivatives,
 )
-from merganser.framework.core.native_code import NativeCode
-from merganser.framework.core.values import BasicVector
+from merganser.framework.core.values.values import BasicVector
 from merganser.framework.primitives import Gain, Integrator
 
 

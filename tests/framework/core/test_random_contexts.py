@@ -5,7 +5,7 @@ import pytest
 from framework_blocks import Scaled
 
 from merganser.framework import BasicVector, DiagramBuilder, LeafSystem, RandomDistribution, RandomGenerator
-from merganser.framework.core.random_values import draw
+from merganser.framework.core.system.random_values import draw
 
 
 class Uncertain(LeafSystem):

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from merganser.framework.core.saving import save_bytes, save_text, saved, scratch_folder
+from merganser.framework.common.saving import save_bytes, save_text, saved, scratch_folder
 
 KILLED = """
 import os, signal, sys
-from merganser.framework.core.saving import saved, scratch_folder
+from merganser.framework.common.saving import saved, scratch_folder
 from pathlib import Path
 with scratch_folder(Path(sys.argv[1])) as folder, saved(Path(sys.argv[1]) / "a.txt") as file:
     file.write(b"half")

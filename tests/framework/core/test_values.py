@@ -17,7 +17,7 @@ from merganser.framework import (
     State,
     Value,
 )
-from merganser.framework.core.values import IndexedVector
+from merganser.framework.core.values.values import IndexedVector
 
 
 class Named(BasicVector):

@@ -16,11 +16,12 @@ import numba
 import numpy as np
 import pytest
 
-from merganser.framework.core.running_time import running_time, time_compiling
-from merganser.framework.native import cache_directory, code_files, device, kernel, source_hash, specialize
-from merganser.framework.native import compile as compile_module
-from merganser.framework.native.announce import announcer
-from merganser.framework.native.compile import Kernel, kernel_address
+from merganser.framework.common.running_time import running_time, time_compiling
+from merganser.framework.native import cache_directory, device, kernel, source_hash, specialize
+from merganser.framework.native.compiler import code_files
+from merganser.framework.native.compiler import kernels as compile_module
+from merganser.framework.native.compiler.announce import announcer
+from merganser.framework.native.compiler.kernels import Kernel, kernel_address
 
 
 @device
@@ -65,19 +66,22 @@ def test_source_hash_changes_with_a_helper_in_another_file(monkeypatch, tmp_path
     folder = tmp_path / "multibody" / "kernels"
     folder.mkdir(parents=True)
     (folder / "helper.py").write_text("x = 1\n")
-    monkeypatch.setattr(code_files, "__file__", str(tmp_path / "framework" / "native" / "code_files.py"))
+    (tmp_path / "multibody" / "kernels.txt").write_text("multibody: kernels\n")
+    monkeypatch.setattr(code_files, "__file__", str(tmp_path / "framework" / "native" / "compiler" / "code_files.py"))
     before = source_hash.__wrapped__()
     (folder / "helper.py").write_text("x = 2\n")
     assert source_hash.__wrapped__() != before
 
 
 def test_source_hash_counts_all_numbers_that_kernels_import():
-    root = Path(code_files.__file__).parents[2]
-    for package, folders in code_files._KERNEL_FOLDERS.items():
-        below = code_files._BELOW.get(package, tuple(code_files._KERNEL_FOLDERS))
-        hashed = tuple(folder for name in (*below, package) for folder in code_files._KERNEL_FOLDERS[name])
+    root = Path(code_files.__file__).parents[3]
+    groups = code_files.kernel_groups()
+    for group, (folders, below) in groups.items():
+        hashed = tuple(folder for name in (*below, group) for folder in groups[name].folders)
         for place in (root / folder.replace(".", "/") for folder in folders):
-            for path in (*place.rglob("*.py"), *place.parent.glob(f"{place.name}.py")):
+            paths = (*place.rglob("*.py"), *place.parent.glob(f"{place.name}.py"))
+            assert paths, f"kernels.txt names {place}, which is not there"
+            for path in paths:
                 for node in ast.walk(ast.parse(path.read_text())):
                     if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("merganser."):
                         names = [alias.name for alias in node.names if alias.name.lstrip("_").isupper()]

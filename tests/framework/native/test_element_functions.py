@@ -9,7 +9,7 @@ import pytest
 
 from merganser.framework import native as f
 from merganser.framework.autodiff import AutoDiffXd
-from merganser.framework.core.native_code import may_compile
+from merganser.framework.core.context.native_code import may_compile
 from merganser.framework.native import kernel, tell_compiler
 from merganser.framework.symbolic import Expression, Variable
 

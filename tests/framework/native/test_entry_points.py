@@ -16,7 +16,8 @@ import numba
 import numpy as np
 import pytest
 
-from merganser.framework.native import Given, Result, bind, entry_points, kernel
+from merganser.framework.native import Given, Result, bind, kernel
+from merganser.framework.native.compiler import entry_points
 
 needs_compiler = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="numba does not compile")
 
@@ -267,7 +268,7 @@ from merganser.multibody.kernels.checked_arrays import is_finite
 
 kept_functions.cache_directory = lambda _package: Path(sys.argv[1])
 if sys.argv[2:]:
-    sys.modules["merganser.framework.native.entry_point_writer"] = None
+    sys.modules["merganser.framework.native.compiler.entry_point_writer"] = None
 call = bind(is_finite, Given(np.zeros(3)))
 print(call(np.ones(3)), call(np.full(3, np.nan)))
 """

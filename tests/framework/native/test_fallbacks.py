@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from merganser.framework.native import Given, Result, bind, device, inlined, kernel, specialize
-from merganser.framework.native.hinted_types import Floats
-from merganser.framework.native.shared_code import shared
-from merganser.framework.native.simd import set_six, six_at, square_root, where
+from merganser.framework.native.memory.hinted_types import Floats
+from merganser.framework.native.memory.shared_code import shared
+from merganser.framework.native.memory.simd import set_six, six_at, square_root, where
 
 needs_compiler = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
 
@@ -130,7 +130,7 @@ def test_kernels_of_every_kind_do_the_same_where_objects_or_compilers_are_others
     assert "builtin_function_or_method" in said
     plain, said = _run(tmp_path / "usual", without_layout=True)
     assert plain == expected and "function" in said and "builtin" not in said
-    missing = "sys.modules['merganser.framework.native.compilers'] = None"
+    missing = "sys.modules['merganser.framework.native.compiler.lean_compilers'] = None"
     slow, said = _run(tmp_path / "slow", missing)
     assert "is not as expected" in said
     assert slow == expected

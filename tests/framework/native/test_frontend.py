@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from numba.core.postproc import VariableLifetime
 
-from merganser.framework.native import compiler, compilers, kernel
+from merganser.framework.native import kernel
+from merganser.framework.native.compiler import lean_compilers as compilers
+from merganser.framework.native.compiler import numba_front as compiler
 
 Array = np.ndarray
 _RECORD = np.dtype([("length", np.float64), ("kind", np.int64), ("rows", np.float64, (3, 2))], align=True)

@@ -9,7 +9,7 @@ from merganser.analysis import Simulator
 from merganser.framework import BasicVector, LeafSystem
 from merganser.framework.core.inside import declare_vector_entry, slot_of
 from merganser.framework.native import Changing, InputOr, MatrixOf, PartOf, native
-from merganser.framework.native.lowering import Tape
+from merganser.framework.native.operations.lowering import Tape
 from merganser.framework.primitives import Gain
 
 

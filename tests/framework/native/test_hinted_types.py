@@ -9,9 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 from merganser.framework.native import kernel
-from merganser.framework.native.argument_types import type_key
-from merganser.framework.native.hinted_types import Floats, IntegerTable, hinted_address, hinted_arguments
-from merganser.framework.native.records_of_arrays import ArrayOf, RecordOf
+from merganser.framework.native.compiler.argument_types import type_key
+from merganser.framework.native.memory.hinted_types import Floats, IntegerTable, hinted_address, hinted_arguments
+from merganser.framework.native.memory.records_of_arrays import ArrayOf, RecordOf
 
 spring_dtype = np.dtype([("stiffness", np.float64), ("joint", np.int64)])
 Springs = Annotated[NDArray[Any], ArrayOf(spring_dtype)]

@@ -12,8 +12,9 @@ import warnings
 import numpy as np
 import pytest
 
-from merganser.framework.native import cache_directory, code_files, kept_files, kernel, native
-from merganser.framework.native.user_functions import CompiledFunction
+from merganser.framework.native import cache_directory, kernel, native
+from merganser.framework.native.compiler import code_files, kept_files
+from merganser.framework.native.operations.user_functions import CompiledFunction
 
 
 def twice(x_in):

@@ -10,11 +10,12 @@ import threading
 import numpy as np
 import pytest
 
-from merganser.framework.core.native_code import may_compile
-from merganser.framework.native import kernel, machine_code, specialize
-from merganser.framework.native.argument_types import text_of_types, type_key
-from merganser.framework.native.extending import Later
-from merganser.framework.native.views import as_matrix
+from merganser.framework.core.context.native_code import may_compile
+from merganser.framework.native import kernel, specialize
+from merganser.framework.native.compiler import machine_code
+from merganser.framework.native.compiler.argument_types import text_of_types, type_key
+from merganser.framework.native.compiler.extending import Later
+from merganser.framework.native.memory.views import as_matrix
 
 pytestmark = pytest.mark.skipif(not may_compile(), reason="numba does not compile")
 

@@ -16,10 +16,10 @@ import pytest
 
 from merganser.framework import BasicVector, DiagramBuilder, LeafSystem
 from merganser.framework.autodiff import AutoDiffXd
-from merganser.framework.core.native_function import NativeFunction
+from merganser.framework.core.declarations.native_function import NativeFunction
 from merganser.framework.native import device, native
-from merganser.framework.native.fingerprints import fingerprint
-from merganser.framework.native.user_functions import CompiledFunction
+from merganser.framework.native.compiler.fingerprints import fingerprint
+from merganser.framework.native.operations.user_functions import CompiledFunction
 from merganser.framework.primitives import FirstOrderTaylorApproximation, Gain
 
 

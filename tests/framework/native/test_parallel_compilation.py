@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from merganser.framework.native import parallel_compilation
+from merganser.framework.native.compiler import parallel_compilation
 
 _SCRIPT = """
 import os, sys, time

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from merganser.framework.native import device, kernel, kernel_address
-from merganser.framework.native.operations import CompiledOperation, caller_of
-from merganser.framework.native.records_of_arrays import (
+from merganser.framework.native.memory.records_of_arrays import (
     FLOAT,
     INTEGER,
     ONE_VALUE,
@@ -20,7 +19,8 @@ from merganser.framework.native.records_of_arrays import (
     integers_of,
     record_at,
 )
-from merganser.framework.native.tape import call_kernel
+from merganser.framework.native.memory.tape import call_kernel
+from merganser.framework.native.operations.operations import CompiledOperation, caller_of
 
 Array = np.ndarray[Any, Any]
 ITEM = np.dtype([("count", np.int64), ("point", np.float64, (3,))])

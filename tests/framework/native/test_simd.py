@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from merganser.framework.native import inlined, kernel, tell_compiler
-from merganser.framework.native.simd import (
+from merganser.framework.native.memory.simd import (
     element,
     fused,
     set_six,

@@ -15,8 +15,8 @@ from merganser.analysis import (
     RungeKutta5Integrator,
     Simulator,
 )
-from merganser.framework import DiagramBuilder, InputPortIndex, LeafSystem, Value
-from merganser.framework.native.operations import OPERATIONS, CompiledOperation, address_of, has_complex_form
+from merganser.framework import DiagramBuilder, InputPortIndex, LeafSystem, Value, later_code
+from merganser.framework.native.operations.operations import OPERATIONS, CompiledOperation, address_of, has_complex_form
 from merganser.framework.primitives import (
     Adder,
     ConstantValueSource,
@@ -306,6 +306,27 @@ def test_long_runs_switch_to_the_tape_by_themselves():
         context.SetContinuousState([1.0, 1.0])
         evaluator.update()
     assert evaluator._tape is not None  # at once, as tapes have been loaded already
+
+
+def test_loops_of_users_switch_to_the_tape_when_they_have_evaluated_much(monkeypatch):
+    monkeypatch.setattr(later_code, "_state", later_code._State())
+    monkeypatch.setattr(later_code, "_TAPES", "not loaded")
+    diagram, _ = loop_with(PassThrough(SIZE))
+    context = diagram.CreateDefaultContext()
+
+    def evaluate(times):
+        for time in times:
+            context.SetTime(float(time))
+            context.SetContinuousState([1.0, 1.0])
+            for _ in range(2):  # the second finds it up to date
+                diagram.EvalTimeDerivatives(context)
+
+    evaluate(range(3))
+    counted = later_code._state.work
+    assert counted == 3 * (later_code.work_of_steps(1, len(context.store.slots)) // 3)
+    assert context.derivative_evaluator()._tape is None
+    evaluate(range(3, 3 + 300_000 // counted + 1))
+    assert context.derivative_evaluator()._tape is not None
 
 
 @pytest.mark.parametrize("name", OPERATIONS)

@@ -11,7 +11,7 @@ from merganser.analysis import Simulator
 from merganser.framework import LeafSystem
 from merganser.framework.core.inside import slot_of
 from merganser.framework.native import Changing, add_products, device, native, product, put
-from merganser.framework.native.lowering import Tape
+from merganser.framework.native.operations.lowering import Tape
 from merganser.framework.symbolic import Variable
 
 

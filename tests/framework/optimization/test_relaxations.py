@@ -20,7 +20,7 @@ from merganser.framework.optimization import (
     SemidefiniteRelaxationOptions,
     Solve,
 )
-from merganser.framework.optimization.sphere_caps import caps_of_boxes
+from merganser.framework.optimization.formulations.sphere_caps import caps_of_boxes
 from merganser.framework.symbolic import Variables
 
 Approach = MixedIntegerRotationConstraintGenerator.Approach

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from merganser.framework import BasicVector, DiagramBuilder, TriggerType, Value
-from merganser.framework.core.events import EventKind
-from merganser.framework.core.execution import execute
+from merganser.framework.core.declarations.events import EventKind
+from merganser.framework.core.declarations.execution import execute
 from merganser.framework.primitives import (
     Adder,
     AffineSystem,

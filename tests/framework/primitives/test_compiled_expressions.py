@@ -10,8 +10,8 @@ import pytest
 from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder, RandomGenerator
 from merganser.framework.core.inside import slot_of
-from merganser.framework.core.random_values import GeneratorBox
-from merganser.framework.native.lowering import Tape
+from merganser.framework.core.system.random_values import GeneratorBox
+from merganser.framework.native.operations.lowering import Tape
 from merganser.framework.primitives import LogVectorOutput, Saturation, Sine, SymbolicVectorSystem
 
 sym = pytest.importorskip("merganser.framework.symbolic", reason="needs the extra", exc_type=ImportError)

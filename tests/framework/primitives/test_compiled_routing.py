@@ -12,7 +12,7 @@ from merganser.framework import (
     Value,
 )
 from merganser.framework.core.inside import slot_of
-from merganser.framework.native.lowering import Tape
+from merganser.framework.native.operations.lowering import Tape
 from merganser.framework.primitives import (
     BusCreator,
     BusSelector,

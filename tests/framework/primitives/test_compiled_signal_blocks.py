@@ -8,7 +8,7 @@ import pytest
 from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder
 from merganser.framework.core.inside import slot_of
-from merganser.framework.native.lowering import Tape
+from merganser.framework.native.operations.lowering import Tape
 from merganser.framework.primitives import (
     AffineSystem,
     DiscreteDerivative,

@@ -9,7 +9,7 @@ import pytest
 
 from merganser.framework.core.inside import slot_of
 from merganser.framework.math import BsplineBasis, Quaternion
-from merganser.framework.native.lowering import Tape
+from merganser.framework.native.operations.lowering import Tape
 from merganser.framework.primitives import TrajectorySource
 from merganser.framework.trajectories import (
     BezierCurve,

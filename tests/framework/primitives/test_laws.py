@@ -15,9 +15,9 @@ import merganser.multibody.controllers as multibody_controllers
 from merganser.analysis import Simulator, estimators
 from merganser.framework import DiagramBuilder, System, primitives
 from merganser.framework.autodiff import AutoDiffXd, ExtractGradient, ExtractValue, InitializeAutoDiff
-from merganser.framework.core.events import EventKind, TriggerType
+from merganser.framework.core.declarations.events import EventKind, TriggerType
 from merganser.framework.core.inside import slot_of
-from merganser.framework.native.lowering import Tape
+from merganser.framework.native.operations.lowering import Tape
 from merganser.framework.primitives import ConstantVectorSource, PassThrough
 
 ABSTRACT = {

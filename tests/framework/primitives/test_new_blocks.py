@@ -10,7 +10,7 @@ from merganser.framework import DiagramBuilder, LeafSystem
 from merganser.framework.autodiff import AutoDiffXd, ExtractGradient, InitializeAutoDiff
 from merganser.framework.core.inside import slot_of
 from merganser.framework.native import elements, native
-from merganser.framework.native.lowering import Tape
+from merganser.framework.native.operations.lowering import Tape
 from merganser.framework.primitives import FirstOrderTaylorApproximation, Integrator, SymbolicVectorSystem
 from merganser.framework.symbolic import Variable
 

@@ -11,7 +11,7 @@ import scipy.sparse
 from merganser.analysis import Simulator
 from merganser.framework import BasicVector, BusValue, DiagramBuilder, InputPortIndex, LeafSystem, Value
 from merganser.framework.autodiff import AutoDiffXd
-from merganser.framework.core.element_functions import left_to_right_product
+from merganser.framework.core.scalars.element_functions import left_to_right_product
 from merganser.framework.math.element_functions import clamp, cos, sin
 from merganser.framework.primitives import (
     BusCreator,

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from merganser.analysis import SimulatorConfig
-from merganser.framework.core.source_location import ParsingError
+from merganser.framework.common.source_location import ParsingError
 from merganser.framework.schema import Gaussian, GaussianVector, Rotation, Transform, Uniform, UniformVector
 from merganser.framework.yaml import (
     yaml_dump,

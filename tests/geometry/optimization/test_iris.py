@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from merganser.framework.core.random_values import RandomGenerator
+from merganser.framework.core.system.random_values import RandomGenerator
 from merganser.framework.math import RigidTransform, RollPitchYaw
 from merganser.geometry import Box, Capsule, Cylinder, GeometryInstance, ProximityProperties, SceneGraph, Sphere
 from merganser.geometry.optimization import (

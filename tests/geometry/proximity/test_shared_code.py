@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from merganser import compiling
-from merganser.framework.native import shared_code
+from merganser.framework.native.memory import shared_code
 from merganser.geometry import Box, Capsule, Convex, Cylinder, Ellipsoid, HalfSpace, MeshcatCone, Sphere
 from merganser.geometry.proximity import ProximityArrays, ProximityEngine
 
@@ -27,7 +27,7 @@ import numpy as np
 from merganser.framework.autodiff import AutoDiffXd, InitializeAutoDiff
 from merganser.framework.math import RigidTransform, RigidTransform_, RotationMatrix_
 from merganser.geometry import *
-from merganser.framework.native import shared_code
+from merganser.framework.native.memory import shared_code
 
 graph = SceneGraph()
 source = graph.RegisterSource("source")

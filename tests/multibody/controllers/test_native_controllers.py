@@ -14,7 +14,7 @@ from random_plants import RandomPlant
 from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder, RandomGenerator
 from merganser.framework.core.inside import slot_of
-from merganser.framework.native.lowering import Tape
+from merganser.framework.native.operations.lowering import Tape
 from merganser.framework.primitives import ConstantVectorSource, LogVectorOutput
 from merganser.multibody.controllers import InverseDynamics, InverseDynamicsController, JointStiffnessController
 from merganser.multibody.plant import MultibodyPlant

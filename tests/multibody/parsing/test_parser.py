@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from merganser.framework import DiagramBuilder
-from merganser.framework.core import source_location
+from merganser.framework.common import source_location
 from merganser.geometry import SceneGraph
 from merganser.multibody.parsing import Parser, ParsingError
 from merganser.multibody.parsing import parser as parser_module

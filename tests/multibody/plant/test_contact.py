@@ -14,7 +14,7 @@ import merganser.multibody.plant.step.dynamics as dynamics_module
 from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder
 from merganser.framework.math import RigidTransform
-from merganser.framework.native.argument_types import type_key
+from merganser.framework.native.compiler.argument_types import type_key
 from merganser.geometry import HalfSpace, Sphere
 from merganser.multibody.math import SpatialForce
 from merganser.multibody.plant import (

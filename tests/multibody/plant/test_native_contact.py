@@ -419,7 +419,7 @@ def test_simulations_of_a_batch_that_reach_joint_limits_stay_in_their_lane(
 
     monkeypatch.setenv("MERGANSER_PLAN", "always")
     monkeypatch.setattr("merganser.framework.later_code.LaterCode.is_there", lambda _code: True)
-    monkeypatch.setattr("merganser.analysis.batch_simulation._WORTH_A_THREAD", 1e-9)
+    monkeypatch.setattr("merganser.analysis.batches.batch_simulation._WORTH_A_THREAD", 1e-9)
     alone: list[int] = []
     monkeypatch.setattr(BatchSimulator, "_simulate_alone", lambda _batch, _work, index: alone.append(index))
     batch = BatchSimulator(plant, parallelize=num_threads)

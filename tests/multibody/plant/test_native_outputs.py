@@ -127,6 +127,27 @@ def test_logged_outputs_are_those_of_python(
     assert not of_arm.any() and bool(of_box.any()) == with_ground
 
 
+@pytest.mark.parametrize("change", ["mass", "gravity"])
+def test_the_sample_of_the_plan_is_that_of_its_step_whatever_has_changed_since(
+    change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MERGANSER_PLAN", "always")
+    reactions = []
+    for asks_before in (True, False):
+        made = program(H, True, True)
+        made.simulator.AdvanceTo(0.2)
+        port = made.plant.get_reaction_forces_output_port()
+        if asks_before:
+            port.Eval(made.context)
+        if change == "mass":
+            made.plant.GetBodyByName("elbow").SetMass(made.context, 17.0)
+        else:
+            group = made.plant._views.gravity_group
+            made.context.get_mutable_numeric_parameter(group).SetFromVector([1.0, 2.0, 3.0])
+        reactions.append([F.get_coeffs() for F in port.Eval(made.context)])
+    np.testing.assert_array_equal(*reactions)
+
+
 @pytest.mark.parametrize(("time_step", "with_ground"), [(H, True), (0.0, False)])
 def test_in_the_plan_python_computes_outputs_only_where_python_asks(
     time_step: float, with_ground: bool, monkeypatch: pytest.MonkeyPatch, calls: list[str]

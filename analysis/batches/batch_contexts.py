@@ -1,0 +1,84 @@
+"""What makes two Contexts of one system alike for compiled code: the same wires, and the same abstract values."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from merganser.framework import Context, PortDataType
+from merganser.framework.core.context.leaf_context import LeafContext
+from merganser.framework.core.context.store import FixedInputPortValue
+from merganser.framework.core.inside import cache_entries, declared_events, input_ports
+from merganser.framework.core.values.values import AbstractValue, BasicVector
+
+__all__ = ["have_same_abstract_values", "may_read_abstract_values", "routing_of"]
+
+
+def routing_of(context: Context) -> list[Any]:
+    """What feeds each input port of a root context and of all below: comparable for contexts of one system."""
+    routing: list[Any] = []
+    for part in context.parts():
+        for source in part.sources:
+            if isinstance(source, FixedInputPortValue):
+                is_vector = isinstance(source.value, BasicVector)
+                routing.append((id(source.context.layout), source.index, is_vector))
+            else:
+                routing.append(None if source is None else source.bit)
+    return routing
+
+
+def may_read_abstract_values(context: Context) -> bool:
+    """Whether in a root context there are compiled operations that may have been made for some abstract value."""
+    return any(map(_may_read, context.parts()))
+
+
+def _may_read(context: Context) -> bool:
+    if not isinstance(context, LeafContext):
+        return False
+    system: Any = context.system
+    is_native = any(entry.native is not None for entry in cache_entries(system)) or any(
+        event.native is not None for _, event in declared_events(system, context)
+    )
+    kinds = (port.get_data_type() for port in input_ports(system))
+    reads = any(
+        kind is PortDataType.kAbstractValued and source is not None for kind, source in zip(kinds, context.sources)
+    )
+    return is_native and (reads or context.num_abstract_parameters() > 0)
+
+
+def have_same_abstract_values(one: Context, other: Context) -> bool:
+    """Whether the abstract parameters of two contexts of one system are the same, as far as can be seen."""
+    mine, others = (context.peek_parameters().get_abstract_parameter for context in (one, other))
+    return all(_are_same(mine(i), others(i)) for i in range(one.num_abstract_parameters()))
+
+
+def _are_same(one: Any, other: Any) -> bool:
+    """Whether two values have the same content; False if that cannot be seen."""
+    if one is other:
+        return True
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, np.ndarray):
+        return one.dtype != object and np.array_equal(one, other)
+    with contextlib.suppress(Exception):  # arrays within have no single answer
+        if one == other:  # half the time
+            return True
+    if isinstance(one, AbstractValue):
+        return _are_same(one.get_value(), other.get_value())
+    if isinstance(one, (list, tuple)):
+        return len(one) == len(other) and all(map(_are_same, one, other))
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(_are_same(value, other[key]) for key, value in one.items())
+    if type(one).__eq__ is object.__eq__ or dataclasses.is_dataclass(one):
+        names = _attributes(one)
+        return bool(names) and all(_are_same(getattr(one, n, None), getattr(other, n, None)) for n in names)
+    return False
+
+
+def _attributes(value: Any) -> list[str]:
+    """The names of all attributes that an object has of its own."""
+    slots = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
+    return [*slots, *getattr(value, "__dict__", ())]

@@ -1,0 +1,414 @@
+"""Many simulations of one system: from an array of states, or from Contexts, in compiled code and in threads.
+
+Where Python has no part in a simulation, the system is lowered once (rows.py): each thread has a *worker*, a Context
+with a plan, whose array is loaded with the initial values of one simulation after the other. All others are simulated
+by a Simulator of their own. The results are the same to the last bit.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import dataclasses
+import math
+import threading
+import time as wall_clock
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from merganser.analysis.batches.batch import num_workers
+from merganser.analysis.batches.batch_sources import ContextRuns, StateRuns
+from merganser.analysis.progress import SimulationProgress
+from merganser.analysis.simulation.simulator import Simulator
+from merganser.analysis.simulation.simulator_config import ApplySimulatorConfig, SimulatorConfig
+from merganser.analysis.simulation.simulator_status import SimulatorStatus
+from merganser.framework import Context, System
+from merganser.framework.common.errors import note_place
+from merganser.framework.core.context.native_code import may_compile
+from merganser.framework.core.values.arguments import checked_number
+
+if TYPE_CHECKING:
+    from merganser.analysis.batches.rows import BatchWorker
+
+__all__ = ["BatchResult", "BatchSimulator", "batch_simulate"]
+
+Array = NDArray[Any]
+_SLICE = 0.005  # how long compiled code runs before it is looked for interrupts, about [s]
+_FIRST_STEPS, _MOST_STEPS = 256, 1 << 20
+_FIRST_BLOCK, _MOST_IN_BLOCK = 4, 4096  # simulations that a thread takes at a time
+_WORTH_A_THREAD = 0.01  # as long as it takes to make another worker, and more [s]
+
+
+@dataclasses.dataclass(frozen=True)
+class BatchResult:
+    """Where simulations have ended.
+
+    Attributes:
+        times: [s], shape [n].
+        states: continuous state, then all groups of the discrete state, one simulation a column; shape
+            [num_states, n].
+        num_steps: how many steps each has taken, shape [n].
+        statuses: how each has ended.
+        logs: what each has logged, by sink (VectorLogSink and its like): lists of n logs.
+    """
+
+    times: Array
+    states: Array
+    num_steps: Array
+    statuses: list[SimulatorStatus]
+    logs: dict[System, list[Any]]
+
+
+class BatchSimulator:
+    """Simulates one system many times.
+
+    What is lowered for the first batch serves the following ones, too. Use it from one thread at a time.
+
+    Args:
+        system: shared by all simulations; its callbacks must not keep values in the system itself.
+        context: root context, whose values hold where nothing else is said; by default a new one. It is not changed.
+        config: settings of the simulators; start times come from the contexts or from `times`.
+        parallelize: number of threads; True for as many as there are processors. Results do not depend on it.
+
+    Raises:
+        ValueError: the context belongs to another system, or the number of threads is not positive.
+        RuntimeError: the context is part of the context of a larger diagram.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        context: Context | None = None,
+        *,
+        config: SimulatorConfig | None = None,
+        parallelize: bool | int = True,
+    ) -> None:
+        self._system = system
+        self._config = config
+        self._num_threads = num_workers(parallelize, "BatchSimulator")
+        self._context = system.CreateDefaultContext() if context is None else context
+        self._make_simulator(self._context.Clone())  # refuses what is wrong
+        self._workers: list[BatchWorker] = []
+
+    def simulate(
+        self,
+        states: ArrayLike,
+        final_time: float,
+        *,
+        times: ArrayLike | None = None,
+        inputs: Mapping[int, ArrayLike] | None = None,
+        parameters: Mapping[int, ArrayLike] | None = None,
+        failures: dict[int, Exception] | None = None,
+    ) -> BatchResult:
+        """Simulates from many states.
+
+        Args:
+            states: continuous state, then all groups of the discrete state, one simulation a column; shape
+                [num_states, n].
+            final_time: up to which time [s].
+            times: when they start [s], shape [n]; by default the time of the context.
+            inputs: values of input ports, by index of the port; shape [size of the port, n] each. They are held.
+            parameters: values of groups of numeric parameters, by index of the group; shape [size, n] each.
+            failures: gets the exceptions of simulations that fail, by their index. If it is None, the first one is
+                raised when all others have ended.
+
+        Raises:
+            ValueError: sizes do not match.
+            IndexError: there is no such port or group.
+        """
+        runs = StateRuns(self._system, self._context, states, times, inputs or {}, parameters or {})
+        self._run(runs, final_time, failures)
+        return BatchResult(runs.times_out, runs.states_out, runs.num_steps, runs.statuses, runs.logs)
+
+    def advance(
+        self, contexts: Sequence[Context], final_time: float, *, failures: dict[int, Exception] | None = None
+    ) -> list[SimulatorStatus]:
+        """Advances many root contexts of the system, each from its own time.
+
+        Args:
+            contexts: each has its own time, state, parameters, fixed inputs and logs.
+            final_time: up to which time [s].
+            failures: gets the exceptions of simulations that fail, by their index. If it is None, the first one is
+                raised when all others have ended.
+
+        Returns:
+            How each simulation has ended.
+
+        Raises:
+            ValueError: a context is there twice, or belongs to another system.
+        """
+        runs = ContextRuns(self._system, contexts)
+        self._run(runs, final_time, failures)
+        return runs.statuses
+
+    # ------------------------------------------------------------------ one after the other
+
+    def _run(self, runs: Any, final_time: float, failures: dict[int, Exception] | None) -> None:
+        end = checked_number(final_time, "Batch simulation: final time [s]")
+        failed: dict[int, Exception] = {}
+        progress = SimulationProgress(0.0, len(runs), _in_runs)
+        work = _Work(runs, end, failed, progress)
+        try:
+            self._run_all(work)
+        finally:
+            progress.close()
+        if failures is None and failed:
+            first = min(failed)
+            note_place(failed[first], f"in simulation {first} of a batch of {len(runs)}")
+            raise failed[first]
+        if failures is not None:
+            failures.update(sorted(failed.items()))
+
+    def _run_all(self, work: _Work) -> None:
+        num, at, chunk = len(work.runs), 0, self._num_threads
+        while at < num:
+            if self._has_workers(work.runs):
+                self._run_by_workers(work, at)
+                self._run_alone(work, sorted(work.left))
+                return
+            self._run_alone(work, range(at, min(at + chunk, num)))
+            at, chunk = at + chunk, 2 * chunk
+
+    def _run_alone(self, work: _Work, indices: Sequence[int]) -> None:
+        """By a Simulator for each."""
+        if not indices:
+            return
+        workers = min(self._num_threads, len(indices))
+        if workers == 1:
+            for index in indices:
+                self._simulate_alone(work, index)
+            return
+        with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+            futures = [pool.submit(self._simulate_alone, work, index) for index in indices]
+            try:
+                for future in futures:
+                    future.result()
+            except BaseException:
+                for future in futures:
+                    future.cancel()
+                raise
+
+    def _simulate_alone(self, work: _Work, index: int) -> None:
+        context = work.runs.context(index)
+        simulator = self._make_simulator(context)
+        status = SimulatorStatus(work.end)
+        try:
+            status = simulator.AdvanceTo(work.end)
+        except Exception as error:
+            work.failed[index] = error
+            reason = SimulatorStatus.ReturnReason.kEventHandlerFailed
+            status._stop(reason, context.store.flat.item(0), None, f"{type(error).__name__}: {error}")
+        work.runs.take(index, context, status, simulator.get_num_steps_taken())
+        work.note(1)
+
+    def _make_simulator(self, context: Context) -> Simulator:
+        start = context.get_time()
+        simulator = Simulator(self._system, context)
+        if self._config is not None:
+            ApplySimulatorConfig(self._config, simulator)
+            context.SetTime(start)
+        return simulator
+
+    # ------------------------------------------------------------------ by workers
+
+    def _has_workers(self, runs: Any) -> bool:
+        """Whether there is a worker for these runs; makes one, if that is possible and worth while."""
+        template = runs.template
+        self._workers = [worker for worker in self._workers if worker.is_usable() and runs.suits(worker)]
+        return bool(self._workers) or self._add_worker(template)
+
+    def _add_worker(self, template: Context) -> bool:
+        if not may_compile() or template.store.flat.dtype != np.float64:
+            return False
+        simulator = self._make_simulator(template.Clone())
+        if not (simulator.get_use_native_plan() and simulator._pays_to_have_plan()):
+            return False
+        from merganser.analysis.batches.rows import BatchWorker  # loads compiled code
+
+        try:
+            self._workers.append(BatchWorker(simulator))
+        except LookupError:
+            return False
+        return True
+
+    def _run_by_workers(self, work: _Work, first: int) -> None:
+        """The first worker tells how long simulations take, and with that how many workers are worth while."""
+        work.begin(first)
+        self._serve(work, self._workers[0], True)
+        others = min(self._num_threads - 1, int(work.time_left() / _WORTH_A_THREAD))
+        while len(self._workers) < 1 + others and self._add_worker(work.runs.template):
+            pass
+        helpers = self._workers[1 : 1 + others]
+        if not helpers:
+            self._serve(work, self._workers[0], False)
+            return
+        with concurrent.futures.ThreadPoolExecutor(len(helpers)) as pool:
+            futures = [pool.submit(self._serve, work, worker, False) for worker in helpers]
+            try:
+                self._serve(work, self._workers[0], False)
+            except BaseException:
+                work.is_stopped = True
+                raise
+            for future in futures:
+                future.result()
+
+    def _serve(self, work: _Work, worker: BatchWorker, is_first: bool) -> None:
+        """Lets a worker take blocks of simulations as long as there are any; the first one alone, to see how long."""
+        try:
+            for start, end in work.blocks(is_first):
+                _run_block(work, worker, start, end)
+        except BaseException:
+            work.is_stopped = True
+            raise
+
+
+class _Work:
+    """What the threads of a batch share.
+
+    Args:
+        runs: where simulations start, and where their results go.
+        end: up to which time [s].
+        failed: gets exceptions, by index.
+        progress: shows how many are done.
+
+    Attributes:
+        left: indices of the simulations that the workers have left to Python.
+        is_stopped: whether all threads are to stop as soon as they can.
+    """
+
+    def __init__(self, runs: Any, end: float, failed: dict[int, Exception], progress: SimulationProgress) -> None:
+        self.runs, self.end, self.failed = runs, end, failed
+        self.left: list[int] = []
+        self.is_stopped = False
+        self.num_steps = _FIRST_STEPS
+        self._progress = progress
+        self._num_done = 0
+        self._lock = threading.Lock()
+        self._next, self._block = 0, _FIRST_BLOCK
+        self._time_of_one = 0.0
+
+    def begin(self, first: int) -> None:
+        """All before `first` are done."""
+        self._next = first
+
+    def blocks(self, is_first: bool) -> Iterator[tuple[int, int]]:
+        """Which simulations to run next: from, and up to; only once if it is the first block."""
+        while not self.is_stopped:
+            with self._lock:
+                start = self._next
+                end = self._next = min(start + self._block, len(self.runs))
+            if start == end:
+                return
+            begin = wall_clock.perf_counter()
+            yield start, end
+            elapsed = wall_clock.perf_counter() - begin
+            self._time_of_one = elapsed / (end - start)
+            if elapsed < _SLICE:
+                self._block = min(2 * self._block, _MOST_IN_BLOCK)
+            if is_first:
+                return
+
+    def time_left(self) -> float:
+        """How long one thread will need, about [s]."""
+        return self._time_of_one * (len(self.runs) - self._next)
+
+    def note(self, num: int) -> None:
+        """Counts simulations that are done."""
+        self._num_done += num
+        if threading.current_thread() is threading.main_thread():
+            self._progress.update(self._num_done)
+
+
+def _run_block(work: _Work, worker: BatchWorker, start: int, end: int) -> None:
+    """Has a worker run simulations; what it cannot do is left."""
+    runs = work.runs
+    indices, rows = runs.load(worker, start, end)
+    work.left.extend(sorted(set(range(start, end)).difference(indices)))
+    singly = worker.leaves_traces() and runs.wants_traces(worker)
+    parts = [slice(n, n + 1) for n in range(len(rows))] if singly else [slice(0, len(rows))]
+    for part in parts:
+        results = np.empty((len(rows[part]), len(worker.results_at)))
+        counts = np.zeros((len(results), worker.num_counts), dtype=np.int64)
+        mine = indices[part]
+        if singly:
+            worker.use_logs(runs.boxes(worker, mine[0]))
+        is_complete = False
+        try:
+            skipped = _run_rows(work, worker, rows[part], results, counts)
+            is_complete = not (skipped or work.is_stopped)
+        finally:
+            if singly and not is_complete:
+                worker.forget_samples()
+        if work.is_stopped:
+            return
+        work.left.extend(mine[n] for n in skipped)
+        done = [n for n in range(len(mine)) if n not in skipped]
+        runs.put(worker, [mine[n] for n in done], results[done], counts[done], work.end)
+        work.note(len(done))
+
+
+def _run_rows(work: _Work, worker: BatchWorker, rows: Array, results: Array, counts: Array) -> set[int]:
+    """Runs rows to the end; returns those that Python has to simulate."""
+    skipped: set[int] = set()
+    is_beyond = ~(rows[:, 0] <= work.end)  # a Simulator says what is wrong with that
+    if is_beyond.any() or math.isnan(work.end):
+        return set(range(len(rows)))
+    worker.begin()
+    while not work.is_stopped:
+        begin = wall_clock.perf_counter()
+        outcome = worker.run(rows, work.end, results, counts, work.num_steps)
+        if outcome == 0:
+            break
+        if outcome is None:
+            skipped.add(worker.row())
+            worker.skip_row()
+            continue
+        elapsed = wall_clock.perf_counter() - begin
+        if elapsed < _SLICE and work.num_steps < _MOST_STEPS:
+            work.num_steps *= 2
+        elif elapsed > 3.0 * _SLICE and work.num_steps > 1:
+            work.num_steps //= 2
+    return skipped
+
+
+def batch_simulate(
+    system: System,
+    contexts: Sequence[Context],
+    final_time: float,
+    *,
+    config: SimulatorConfig | None = None,
+    parallelize: bool | int = True,
+    failures: dict[int, Exception] | None = None,
+) -> list[SimulatorStatus]:
+    """Simulates one system from many Contexts, in threads; compiled blocks run at the same time.
+
+    It does what a Simulator for each context does. Where all blocks are compiled, they are made ready once for all
+    contexts; `BatchSimulator` keeps that for further batches, and takes arrays of states too.
+
+    Args:
+        system: shared by all simulations; its callbacks must not keep values in the system itself.
+        contexts: root contexts, each with its own time; they are advanced.
+        final_time: up to which time [s].
+        config: settings of the simulators; start times come from the contexts.
+        parallelize: number of threads; True for as many as there are processors.
+        failures: gets the exceptions of simulations that fail, by their index in `contexts`. If it is None, the first
+            one is raised when all others have ended.
+
+    Returns:
+        How each simulation ended.
+
+    Raises:
+        ValueError: a context is there twice, or belongs to another system.
+    """
+    runs = ContextRuns(system, contexts)  # refuses what is wrong
+    if not len(runs):
+        num_workers(parallelize, "batch_simulate")
+        return []
+    batch = BatchSimulator(system, runs.template, config=config, parallelize=parallelize)
+    return batch.advance(contexts, final_time, failures=failures)
+
+
+def _in_runs(done: float, total: float, rate: float) -> str:
+    return f"{done:g}/{total:g} simulations, {rate:.3g} a second"

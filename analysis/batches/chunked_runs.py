@@ -1,0 +1,260 @@
+"""Runs of a study in other threads, processes or machines, several of them in one task.
+
+To send a task and to take its results costs the main process a millisecond, with some engines several. So a task is a
+chunk of runs that take a fifth of a second together, and of ever fewer runs towards the end of a study, so that all
+workers end at the same time (guided self-scheduling: Polychronopoulos, Kuck 1987).
+"""
+
+from __future__ import annotations
+
+import collections
+import concurrent.futures
+import functools
+import pickle
+import queue
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from merganser.analysis.batches.executors import crosses_processes, make_executor, num_at_a_time, packed
+
+__all__ = ["EndedRun", "runs_elsewhere"]
+
+_CHUNK = 0.2  # how long a chunk of runs should take [s]
+_LONGEST_CHUNK = 0.3  # after that a chunk begins no further run [s]
+_MOST_RUNS = 1000  # of a chunk
+_CHUNKS_TO_COME = 2  # for each worker, of the size of the next one, as long as there is plenty to do
+_PERIOD = 5.0  # between two looks at how many workers there are [s]
+_DEAD = (
+    "The process of this run has died: killed from outside, out of memory, or by a crash in compiled code. Run it in a "
+    "process that you can spare."
+)
+
+RunOne = Callable[[Any, int, int], "EndedRun"]
+
+
+class EndedRun(NamedTuple):
+    """A run that has ended, one way or another.
+
+    Attributes:
+        run: which one.
+        output: what it has given.
+        error: the traceback, if it has failed.
+    """
+
+    run: int
+    output: Any
+    error: str | None
+
+
+def runs_elsewhere(
+    run_one: RunOne, task: Any, seeds: Sequence[int], missing: Sequence[int], executor: Any, workers: int
+) -> Iterator[EndedRun]:
+    """The runs as they end, in any order.
+
+    A process that dies costs the chunk that it was at, whose runs are tried again one at a time: one with which a
+    process dies again has failed. A chunk whose results cannot be sent back is taken apart in the same way.
+
+    Args:
+        run_one: called with the task, the number of the run and its seed; never raises.
+        task: what all runs have in common.
+        seeds: of all runs.
+        missing: which of them to run.
+        executor: see `make_executor`.
+        workers: how many runs at a time, unless the executor knows.
+
+    Raises:
+        RuntimeError: an executor of the user's has broken down.
+    """
+    # A process each of their own, so that it is known at which chunk one was when it died.
+    num_groups, width = (workers, 1) if executor == "processes" else (1, workers)
+    groups = [_Workers(executor, width) for _ in range(num_groups)]
+    try:
+        run: Callable[..., _EndedChunk] = functools.partial(_run_chunk, run_one, task)
+        if crosses_processes(groups[0].pool):
+            run = functools.partial(_run_packed_chunk, packed((run_one, task)))
+        yield from _Schedule(run, seeds, missing, groups).runs()
+    finally:
+        for group in groups:
+            group.close()
+
+
+class _Workers:
+    """Where chunks run: one process of ours, or all workers of another executor.
+
+    Args:
+        executor: see `make_executor`.
+        workers: how many runs at a time, unless the executor knows.
+
+    Attributes:
+        pool: the executor.
+        pending: calls that have not ended, with the runs of each, in the order in which they were made.
+    """
+
+    def __init__(self, executor: Any, workers: int) -> None:
+        self._made_from, self._workers = executor, workers
+        self.pool, self._is_ours = make_executor(executor, workers)
+        self.pending: dict[concurrent.futures.Future[_EndedChunk], list[int]] = {}
+        self._width, self._looks_again_at = 0, 0.0
+
+    def width(self) -> int:
+        """How many chunks can run at a time."""
+        now = time.monotonic()
+        if now >= self._looks_again_at:
+            self._width = max(num_at_a_time(self.pool, self._workers), 1)
+            self._looks_again_at = now + _PERIOD
+        return self._width
+
+    def load(self) -> float:
+        """How many calls there are for each worker."""
+        return len(self.pending) / self.width()
+
+    def repair(self, error: Exception) -> None:
+        """Puts a new executor in the place of one that has broken down, which has lost all calls.
+
+        Raises:
+            RuntimeError: it is not ours.
+        """
+        if not (self._is_ours and isinstance(self.pool, concurrent.futures.ProcessPoolExecutor)):
+            raise RuntimeError(
+                f"MonteCarloSimulation: the executor has broken down ({error}). Make a new one; with `file`, the same "
+                "call goes on where this one has ended."
+            ) from error
+        self.pending.clear()
+        self.pool.shutdown(wait=True)
+        self.pool, _ = make_executor(self._made_from, self._workers)
+
+    def close(self) -> None:
+        """Drops calls that have not begun; waits for others in executors of ours."""
+        for future in self.pending:
+            future.cancel()
+        if self._is_ours:
+            self.pool.shutdown(wait=True, cancel_futures=True)
+
+
+class _Schedule:
+    """Which runs are waiting, and which go where next.
+
+    Args:
+        run: runs a chunk, given the numbers of its runs and their seeds.
+        seeds: of all runs.
+        missing: which of them to run.
+        groups: of workers, where the chunks run.
+    """
+
+    def __init__(
+        self, run: Callable[..., _EndedChunk], seeds: Sequence[int], missing: Sequence[int], groups: Sequence[_Workers]
+    ) -> None:
+        self._run, self._seeds, self._groups = run, seeds, groups
+        self._waiting = collections.deque(missing)
+        self._alone: collections.deque[int] = collections.deque()  # runs to be tried again one at a time
+        self._suspects: set[int] = set()  # with which a process has died
+        self._time_of_run = _CHUNK  # nearly [s]
+        self._done: queue.SimpleQueue[tuple[_Workers, concurrent.futures.Future[_EndedChunk]]] = queue.SimpleQueue()
+
+    def runs(self) -> Iterator[EndedRun]:
+        """The runs as they end."""
+        self._hand_out()
+        while any(group.pending for group in self._groups):
+            group, future = self._done.get()
+            if future not in group.pending:  # the group has been repaired in between
+                continue
+            try:
+                ended = self._take(group, future)
+            except concurrent.futures.BrokenExecutor as error:
+                ended = self._lose(group, error)
+            self._hand_out()  # first of all, so that no worker waits
+            yield from ended
+
+    def _take(self, group: _Workers, future: concurrent.futures.Future[_EndedChunk]) -> list[EndedRun]:
+        """The runs of a chunk that have ended; the others wait again.
+
+        Raises:
+            BrokenExecutor: the group has lost all its calls, this one first.
+        """
+        try:
+            ended, self._time_of_run = future.result()
+        except concurrent.futures.BrokenExecutor:
+            raise
+        except Exception:  # the engine's: a process of Dask or Ray has died several times, an output cannot be pickled
+            runs = group.pending.pop(future)
+            if len(runs) == 1:
+                return [EndedRun(runs[0], None, traceback.format_exc())]
+            self._alone.extend(runs)
+            return []
+        self._waiting.extendleft(reversed(group.pending.pop(future)[len(ended) :]))
+        return ended
+
+    def _lose(self, group: _Workers, error: Exception) -> list[EndedRun]:
+        """Repairs a group. A process works on its calls in their order: it died at the first one that is pending."""
+        first, *others = group.pending.values()
+        group.repair(error)
+        self._waiting.extendleft(reversed([index for runs in others for index in runs]))
+        failed = [index for index in first if index in self._suspects]
+        self._alone.extend(index for index in first if index not in self._suspects)
+        self._suspects.update(first)
+        return [EndedRun(index, None, _DEAD) for index in failed]
+
+    def _hand_out(self) -> None:
+        """Gives work to whoever has none and, as long as there is plenty, a second chunk to each."""
+        while self._alone or self._waiting:
+            group = min(self._groups, key=_Workers.load)
+            workers = sum(other.width() for other in self._groups)
+            size = self._next_size(workers)
+            has_plenty = not self._alone and len(self._waiting) > _CHUNKS_TO_COME * workers * size
+            if group.load() >= (2.0 if has_plenty else 1.0):
+                return
+            runs = [self._alone.popleft()] if self._alone else [self._waiting.popleft() for _ in range(size)]
+            try:
+                future = group.pool.submit(self._run, runs, [self._seeds[index] for index in runs])
+            except concurrent.futures.BrokenExecutor as error:
+                self._waiting.extendleft(reversed(runs))
+                if group.pending:  # these will say so
+                    return
+                group.repair(error)
+                continue
+            group.pending[future] = runs
+            future.add_done_callback(functools.partial(self._note_done, group))
+
+    def _next_size(self, workers: int) -> int:
+        """How many of the waiting runs make a chunk."""
+        share = len(self._waiting) // (_CHUNKS_TO_COME * workers)
+        return max(min(int(_CHUNK / max(self._time_of_run, 1e-6)), _MOST_RUNS, share), 1)
+
+    def _note_done(self, group: _Workers, future: concurrent.futures.Future[_EndedChunk]) -> None:
+        self._done.put((group, future))
+
+
+class _EndedChunk(NamedTuple):
+    """What comes back from where a chunk ran.
+
+    Attributes:
+        ended: its first runs.
+        time_of_run: that they have taken each [s].
+    """
+
+    ended: list[EndedRun]
+    time_of_run: float
+
+
+def _run_chunk(run_one: RunOne, task: Any, runs: Sequence[int], seeds: Sequence[int]) -> _EndedChunk:
+    """Runs one after the other, as many as there is time for."""
+    ended: list[EndedRun] = []
+    start, elapsed = time.perf_counter(), 0.0
+    for index, seed in zip(runs, seeds, strict=True):
+        if elapsed > _LONGEST_CHUNK:
+            break
+        ended.append(run_one(task, index, seed))
+        elapsed = time.perf_counter() - start
+    return _EndedChunk(ended, elapsed / len(ended))
+
+
+def _run_packed_chunk(what: bytes, runs: Sequence[int], seeds: Sequence[int]) -> _EndedChunk:
+    run_one, task = _unpacked(what)
+    return _run_chunk(run_one, task, runs, seeds)
+
+
+@functools.lru_cache(maxsize=4)
+def _unpacked(what: bytes) -> Any:
+    return pickle.loads(what)

@@ -1,0 +1,366 @@
+"""Many simulations through one plan: the flat array of one Context is loaded with a row of values for each of them.
+
+A `BatchWorker` is a Context with a plan in which Python has no part. It runs simulations one after the other, in one
+compiled loop that takes, for each, the steps that a Simulator of its own would take, with the same values in the same
+order, so to the last bit. Several workers run in as many threads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.analysis.batches.batch_contexts import may_read_abstract_values, routing_of
+from merganser.analysis.integrators import step_fields as sf
+from merganser.analysis.integrators.stepping import first_step_size
+from merganser.analysis.plan import fields as f
+from merganser.analysis.plan.loop import advance
+from merganser.analysis.plan.plan import make_plan
+from merganser.analysis.simulation.clocks import clocks_at, forget_strikes
+from merganser.analysis.simulation.event_schedule import EventSchedule
+from merganser.framework.core.context.store import FixedInputPortValue
+from merganser.framework.core.inside import may_have_witnesses
+from merganser.framework.native import device, kernel, kernel_address
+from merganser.framework.native.memory.tape import call_kernel, doubles_at, integers_at
+from merganser.framework.native.operations.assembly import offset_in
+
+if TYPE_CHECKING:
+    from merganser.analysis.simulation.event_schedule import EventList, SimultaneousEvents
+    from merganser.analysis.simulation.simulator import Simulator
+    from merganser.framework import Context
+
+__all__ = ["COUNTS", "BatchWorker"]
+
+Array = NDArray[Any]
+
+_number = itertools.count()
+# The progress of a worker: an array of integers.
+ROW = next(_number)  # the one in progress, or the next one
+STAGE = next(_number)  # of that row, see below
+STEPS_LEFT = next(_number)  # until the loop returns
+NUM_MARKS = next(_number)
+
+# Stages of a row.
+LOAD, INITIALIZE, ADVANCE = range(3)
+
+# What is counted of each row: fields of the plan.
+COUNTS = (f.NUM_STEPS, f.NUM_STATE_UPDATES, f.NUM_UPDATES, f.NUM_PUBLISHES)
+_COUNTS = np.array(COUNTS)
+_NUM_CHANGING = f.STEP  # the fields before describe where the loop stands; those from here on, the problem
+_MOST_CLOCKS_AT_ONCE = 16
+_MOST_MENDED = 32  # how often operations may ask for more room, of one worker
+
+
+@device
+def _load(
+    i: Any, r: Any, values: Any, fields: Any, reals: Any, step_fields: Any, step_reals: Any, offsets: Any, row: Any
+) -> None:
+    """Puts everything at its start: the loop, the integrator and the values of the Context."""
+    for k in range(fields.shape[0]):
+        i[k] = fields[k]
+    for k in range(reals.shape[0]):
+        r[k] = reals[k]
+    s = integers_at(i[f.STEP])
+    integrator_reals, memory = doubles_at(s[sf.REALS]), doubles_at(s[sf.MEMORY])
+    for k in range(step_fields.shape[0]):
+        s[k] = step_fields[k]
+    for k in range(step_reals.shape[0]):
+        integrator_reals[k] = step_reals[k]
+    for k in range(s[sf.MEMORY_SIZE]):
+        memory[k] = 0.0
+    for k in range(offsets.shape[0]):
+        values[offsets[k]] = row[k]
+    if s[sf.NUM_STATES]:
+        integrator_reals[sf.IDEAL_STEP_SIZE] = first_step_size(i[f.STEP])
+
+
+@device
+def _make_first_events_due(i: Any, r: Any, time: float) -> None:
+    """As Simulator.Initialize: what is due at the start is published, and updates wait for the first step.
+
+    It is as if a step had just ended; that is not counted.
+    """
+    clocks, num_clocks = doubles_at(i[f.CLOCKS]), i[f.NUM_CLOCKS]
+    forget_strikes(clocks, num_clocks)
+    i[f.DUE], r[f.NEXT_TIME] = clocks_at(clocks, num_clocks, time), time
+    i[f.PLACE], i[f.NUM_STEPS], i[f.STEPS_LEFT] = f.ENDING, -1, 1
+    r[f.BOUNDARY] = math.inf
+
+
+@kernel
+def advance_rows(
+    # Model:
+    loop: int,  # address of the kernel `advance`
+    fields_place: int,  # address of the plan's fields of integers
+    fields_in: Any,  # those that change, as they are at the start
+    reals_in: Any,  # the fields of floats, as they are at the start
+    step_fields_in: Any,  # the same of the integrator, whose memory is 0 at the start
+    step_reals_in: Any,
+    places_in: Any,  # in the flat array: time, then other values, shape [m]
+    results_at: Any,  # in the flat array, shape [k]
+    counts_at: Any,  # among the fields
+    # In:
+    rows_in: Any,  # values at `places_in`, shape [n, m]
+    boundary_time: float,  # [s]
+    # Out:
+    marks: Any,  # progress of the worker
+    results_out: Any,  # shape [n, k]
+    counts_out: Any,  # shape [n, number of counts]
+) -> int:
+    """Runs rows to the end, or until Python is needed: returns why, see fields.py; DONE after the last row."""
+    i = integers_at(fields_place)
+    r = doubles_at(i[f.REALS])
+    values = doubles_at(i[f.VALUES])
+    while marks[ROW] < rows_in.shape[0]:
+        n = marks[ROW]
+        if marks[STAGE] == LOAD:
+            _load(i, r, values, fields_in, reals_in, step_fields_in, step_reals_in, places_in, rows_in[n])
+            _make_first_events_due(i, r, values[0])
+            marks[STAGE] = INITIALIZE
+        if marks[STAGE] == INITIALIZE:
+            outcome = call_kernel(loop, (fields_place,))
+            if outcome != f.PAUSE:
+                return outcome
+            r[f.BOUNDARY] = boundary_time
+            marks[STAGE] = ADVANCE
+        i[f.STEPS_LEFT] = marks[STEPS_LEFT]
+        outcome = call_kernel(loop, (fields_place,))
+        marks[STEPS_LEFT] = i[f.STEPS_LEFT]
+        if outcome != f.DONE:
+            return outcome
+        for k in range(results_at.shape[0]):
+            results_out[n, k] = values[results_at[k]]
+        for k in range(counts_at.shape[0]):
+            counts_out[n, k] = i[counts_at[k]]
+        marks[ROW] += 1
+        marks[STAGE] = LOAD
+    return f.DONE
+
+
+class BatchWorker:
+    """A Context through which simulations go one after the other, without Python.
+
+    Args:
+        simulator: of the Context, which belongs to the worker, with its settings.
+
+    Attributes:
+        context: the Context.
+        offsets: where in its flat array the values stand that a simulation starts from, shape [m]; the time first.
+        results_at: where those stand that it changes: time and state, shape [k].
+        logs_at: numbers of the cache entries that are logs to which it writes.
+        routing: what feeds which input port, see `routing_of`.
+        may_read_abstract_values: whether operations may depend on abstract parameters.
+        num_counts: number of what is counted.
+
+    Raises:
+        LookupError: something is left to Python, for now at least.
+    """
+
+    num_counts = len(COUNTS)
+
+    def __init__(self, simulator: Simulator) -> None:
+        self._simulator = simulator
+        self.context = context = simulator.get_mutable_context()
+        _check_events(simulator)
+        integrator = simulator.get_mutable_integrator()
+        integrator.Initialize()
+        schedule = EventSchedule(simulator.get_system(), context)
+        plan = make_plan(context, schedule, integrator)
+        if plan is None or schedule.num_clocks() > _MOST_CLOCKS_AT_ONCE:
+            raise LookupError
+        if plan._program.num_callbacks and context.num_continuous_states():
+            with contextlib.suppress(Exception):  # a simulation will raise it again
+                context.derivative_evaluator().update()  # some code is only found once its block has been seen to read
+            plan._lower()
+        if schedule.num_clocks():
+            plan._add_group((1 << schedule.num_clocks()) - 1)  # all events, to see if they are compiled
+        self._plan = plan
+        self.routing = routing_of(context)
+        self.offsets = _independent_offsets(context)
+        self.results_at = _result_offsets(context)
+        writers = {id(log.context) for log in plan._program.logs}
+        slots = enumerate(context.store.slots)
+        self.logs_at = [n for n, slot in slots if slot.entry.is_storage and id(slot.context) in writers]
+        self._settled = self._find_settled()
+        if not self.is_usable():
+            raise LookupError
+        plan._enter(math.inf, -1, 0)
+        integrator._integers[sf.IS_CURRENT] = 0
+        self._fields = plan._integers[:_NUM_CHANGING].copy()
+        self._reals = plan._reals.copy()
+        self._step_fields: Array = integrator._integer_array[: sf.NUM_STATES].copy()  # those before the problem
+        self._step_reals: Array = integrator._real_array.copy()
+        self.may_read_abstract_values = may_read_abstract_values(context)
+        self._num_mended = 0
+        self._logs: list[tuple[Any, int]] = []  # that are in use, and how many samples they had before
+        self._marks: Array = np.zeros(NUM_MARKS, dtype=np.int64)
+        self._loop = kernel_address(advance, plan._address)
+
+    def _find_settled(self) -> list[int] | None:
+        """The abstract state variables that are brought up to date when Python takes over; None if that is not all."""
+        abstract = self.context.peek_state().get_abstract_state()
+        boxes = [abstract.get_value(n) for n in range(abstract.size())]
+        found = []
+        for write_back in self._plan._program.write_backs:
+            mine = [n for n, box in enumerate(boxes) if getattr(write_back, "__self__", None) is box]
+            if not mine:
+                return None
+            found.append(mine[0])
+        return found
+
+    def is_usable(self) -> bool:
+        """Whether Python has no part in what has been found to happen."""
+        plan = self._plan
+        program = plan._program
+        is_allowed = plan.is_current() and plan._is_allowed and self._settled is not None
+        return is_allowed and not (program.num_callbacks or program.reads_abstract_state)  # rows are numbers alone
+
+    def has_samples(self) -> bool:
+        """Whether a simulation leaves anything in the abstract state."""
+        return bool(self._settled)
+
+    def leaves_traces(self) -> bool:
+        """Whether a simulation changes anything beside the numbers of the state: logs, samples."""
+        return bool(self.logs_at or self._settled)
+
+    # ------------------------------------------------------------------ running
+
+    def begin(self) -> None:
+        """Begins with the first row."""
+        self._marks[ROW] = self._marks[STAGE] = 0
+
+    def row(self) -> int:
+        """The row in progress, or the next one."""
+        return self._marks.item(ROW)
+
+    def skip_row(self) -> None:
+        """Leaves the row in progress to Python."""
+        self._marks[ROW] += 1
+        self._marks[STAGE] = LOAD
+
+    def run(self, rows: Array, boundary_time: float, results: Array, counts: Array, num_steps: int) -> int | None:
+        """Goes on with rows, from where it was.
+
+        Args:
+            rows: values at `offsets`, shape [n, m].
+            boundary_time: up to which time [s].
+            results: gets the values at `results_at`, shape [n, k].
+            counts: gets `COUNTS`, shape [n, 4].
+            num_steps: after how many steps to return.
+
+        Returns:
+            0 after the last row, 1 after `num_steps`; None if the row in progress is one that Python has to simulate.
+        """
+        plan, marks = self._plan, self._marks
+        marks[STEPS_LEFT] = num_steps
+        plan._begin_slice()
+        while True:
+            outcome: int = advance_rows(
+                self._loop, plan._address, self._fields, self._reals, self._step_fields, self._step_reals,
+                self.offsets, self.results_at, _COUNTS, rows, boundary_time, marks, results, counts,
+            )  # fmt: skip
+            if outcome == f.DONE:
+                return 0
+            if outcome == f.PAUSE:
+                return 1
+            plan.raise_what_was_kept(outcome)
+            if not self._could_be_mended():
+                return None
+
+    def _could_be_mended(self) -> bool:
+        """After an operation has failed: whether it was for want of room, so that the row can begin again."""
+        if self._plan.is_current() or self._num_mended >= _MOST_MENDED:
+            return False
+        self._num_mended += 1
+        self._plan._lower()
+        self.forget_samples()
+        self._marks[STAGE] = LOAD
+        return self.is_usable()
+
+    def offsets_of_input(self, port: int) -> Array:
+        """Where the value of a free vector input port of the whole stands in the flat array."""
+        fixed = self.context.sources[port]
+        offset: int = self.context.layout.free_offsets[port]  # type: ignore[assignment]
+        return np.arange(offset, offset + fixed.value.size())
+
+    def offsets_of_parameters(self, group: int) -> Array:
+        """Where a group of numeric parameters of the whole stands in the flat array."""
+        values = self.context.peek_parameters().get_numeric_parameter(group).value()
+        offset = offset_in(self.context.store.flat, values)
+        return np.arange(offset, offset + len(values))
+
+    # ------------------------------------------------------------------ traces
+
+    def use_logs(self, boxes: list[Any]) -> None:
+        """Lets simulations write to other logs, given in their boxes in the order of cache entries."""
+        slots = self.context.store.slots
+        for n, box in zip(self.logs_at, boxes):
+            slots[n].value = box
+        self._logs = [(box.get_value(), box.get_value().num_samples()) for box in boxes]
+        self._plan._place_logs()
+        self._fields[f.ROOM_IN_LOGS] = self._plan._integers[f.ROOM_IN_LOGS]
+
+    def forget_samples(self) -> None:
+        """Takes out of the logs what a simulation has written that is not complete."""
+        for log, num_before in self._logs:
+            log.keep_first(num_before)
+
+    def copy_samples_to(self, context: Context) -> None:
+        """Gives another context of the system what the last row has left in the abstract state."""
+        store = self.context.store
+        store.invalid |= self.context.layout.down["pn"] | self.context.layout.down["xd"]
+        for write_back in self._plan._program.write_backs:
+            write_back()
+        mine, theirs = (c.peek_state().get_abstract_state() for c in (self.context, context))
+        for n in self._settled or ():
+            theirs.get_mutable_value(n).SetFrom(mine.get_value(n))
+
+
+def _check_events(simulator: Simulator) -> None:
+    """Raises LookupError if a simulation has events or settings that are left to Python."""
+    system, context = simulator.get_system(), simulator.get_context()
+    looks_often = (
+        simulator._publishes_every_step
+        or simulator._publishes_at_initialization
+        or simulator._monitor is not None
+        or simulator._target_rate > 0.0
+    )
+    schedule = EventSchedule(system, context)
+    if looks_often or may_have_witnesses(system) or any(_lists(schedule.initialization)):
+        raise LookupError
+    for leaf, event in schedule._ordered:
+        if event.native is None or event.native.resolve(leaf) is None:
+            raise LookupError
+
+
+def _lists(events: SimultaneousEvents) -> tuple[EventList, ...]:
+    return events.unrestricted, events.discrete, events.publish
+
+
+def _independent_offsets(context: Context) -> Array:
+    """Places in the flat array of a root context that hold time, state, numeric parameters and fixed inputs."""
+    flat = context.store.flat
+    mask = np.zeros(len(flat), dtype=bool)
+    mask[_result_offsets(context)] = True
+    for leaf in context.layout.leaves():
+        mask[slice(*leaf.numeric_range)] = True
+    for part in context.parts():
+        for index, source in enumerate(part.sources):
+            offset = part.layout.free_offsets[index]
+            if isinstance(source, FixedInputPortValue) and source.context is part and offset is not None:
+                mask[offset : offset + source.value.size()] = True  # type: ignore[union-attr]
+    return np.flatnonzero(mask)
+
+
+def _result_offsets(context: Context) -> Array:
+    """Places in the flat array of a root context that hold time, continuous state and discrete state, in this order."""
+    layout = context.store.layout
+    offsets = list(range(1 + layout.num_xc))
+    for leaf in layout.leaf_list:
+        offsets.extend(range(*leaf.xd_range))
+    return np.array(offsets, dtype=np.int64)

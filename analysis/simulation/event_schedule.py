@@ -1,0 +1,204 @@
+"""The events of a system in simulation: which happen at a given time, and in what order."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
+
+from merganser.analysis.simulation.arrivals import ArrivalWatch
+from merganser.analysis.simulation.clocks import (
+    FINEST_PERIOD,
+    clocks_at,
+    forget_strikes,
+    make_clocks,
+    strike_after,
+)
+from merganser.framework import Context, System, TriggerType
+from merganser.framework.core.declarations.execution import in_phases
+from merganser.framework.core.inside import declared_events
+
+if TYPE_CHECKING:
+    from merganser.framework.core.context.leaf_context import LeafContext
+    from merganser.framework.core.declarations.events import DeclaredEvent
+
+__all__ = ["NOTHING", "EventList", "EventSchedule", "SimultaneousEvents"]
+
+EventList = list[tuple["LeafContext", "DeclaredEvent"]]
+
+# Among simultaneous events of one leaf system, those of lower rank come first.
+_RANKS = {
+    TriggerType.kInitialization: 0,
+    TriggerType.kPerStep: 1,
+    TriggerType.kPeriodic: 2,
+    TriggerType.kTimed: 2,
+    TriggerType.kWitness: 3,
+}
+
+
+class SimultaneousEvents(NamedTuple):
+    """Events that happen together, by when they happen; by leaf system, then by rank.
+
+    Attributes:
+        unrestricted: updates that come first.
+        discrete: discrete updates, and after them unrestricted updates that join them, see DeclaredEvent.
+        publish: publish events, before all updates.
+    """
+
+    unrestricted: EventList
+    discrete: EventList
+    publish: EventList
+
+
+NOTHING = SimultaneousEvents([], [], [])
+
+
+class EventSchedule:
+    """Knows when the declared events of a system happen.
+
+    Periodic events that share period and offset share a *clock*. Which clocks strike together decides which
+    events are simultaneous; each such combination is sorted once, when it first occurs.
+
+    Attributes:
+        initialization: events of the initialization of a simulation, its publish events apart.
+        per_step: events that happen in every step.
+        arrivals: looks for what comes from outside; None if nothing does.
+        must_ask: whether things may come from outside without a notification, so that one has to ask at each step.
+    """
+
+    def __init__(self, system: System, context: Context) -> None:
+        self._declared = declared_events(system, context)
+        self._ordered = _in_order(self._declared)
+        periodic = [event for _, event in self._ordered if event.trigger is TriggerType.kPeriodic]
+        self._periods = list(dict.fromkeys((event.period, event.offset) for event in periodic))
+        self._clocks = make_clocks(self._periods)
+        self._asked_at = self._boundary_time = math.nan
+        self._of_clocks: dict[int, SimultaneousEvents] = {}  # see `step_events`
+        self._of_others: dict[tuple[int, ...], int] = {}
+        self.initialization = _by_phase([i for i in self._ordered if i[1].trigger is TriggerType.kInitialization])
+        self.per_step = self.step_events(0)
+        self._next = math.nan, self.per_step  # the answer to the last question
+        coming = [item for item in self._ordered if item[1].arrivals is not None]
+        self.arrivals = ArrivalWatch(coming) if coming else None
+        self.must_ask = self.arrivals is not None and self.arrivals.are_unannounced
+
+    def next_due(self, time: float, boundary_time: float = math.inf) -> tuple[float, SimultaneousEvents]:
+        """The time of the next periodic events after `time` (infinity: there are none), and all that is due then.
+
+        What has come from outside by now is taken in; it is due at `time` itself, with the per-step events. What is
+        due at the boundary time but for rounding, as that may be k * period, is due there.
+        """
+        come = self.arrivals.take_in() if self.arrivals is not None else None
+        if come:
+            return time, self.step_events(self.with_others(0, come))
+        if self._asked_at <= time < self._next[0] and boundary_time == self._boundary_time:
+            self._asked_at = time
+            return self._next
+        if not time >= self._asked_at:
+            forget_strikes(self._clocks, len(self._periods))
+        self._asked_at, self._boundary_time = time, boundary_time
+        next_time, clocks = strike_after(self._clocks, len(self._periods), time, boundary_time)
+        if math.isnan(next_time):
+            self._refuse(time)
+        self._next = next_time, self._of_clocks.get(clocks) or self.step_events(clocks)
+        return self._next
+
+    def _refuse(self, time: float) -> NoReturn:
+        """Says which event happens more often than time can tell."""
+        period, context, event = min(
+            ((event.period, context, event) for context, event in self._ordered if event.period),
+            key=operator.itemgetter(0),
+        )
+        raise RuntimeError(
+            f"The {event.kind.value} event of system '{context.system.GetSystemPathname()}' with the period "
+            f"{period} s happens more often than time can resolve at {time} s, which is about "
+            f"{FINEST_PERIOD * abs(time):.3g} s. Begin at an earlier time, or declare a longer period."
+        )
+
+    def is_up_to_date(self, system: System, context: Context) -> bool:
+        """Whether these are still all events that the system has declared, in the same contexts."""
+        mine, present = self._declared, declared_events(system, context)
+        return len(mine) == len(present) and all(a[0] is b[0] and a[1] is b[1] for a, b in zip(mine, present))
+
+    def num_clocks(self) -> int:
+        """Number of clocks."""
+        return len(self._periods)
+
+    def shortest_period(self) -> float:
+        """The shortest time between the strikes of a clock [s]; infinity without clocks."""
+        return min((period for period, _ in self._periods), default=math.inf)
+
+    def clocks(self) -> list[float]:
+        """The clocks, see clocks.py."""
+        return list(self._clocks)
+
+    def clocks_of(self, events: SimultaneousEvents) -> int | None:
+        """The number by which `step_events` knows events; None if they are not from there."""
+        for clocks, known in self._of_clocks.items():
+            if known is events:
+                return clocks
+        return None
+
+    def clocks_at(self, time: float) -> int:
+        """The bits of the clocks that strike at exactly `time`."""
+        clocks = clocks_at(self._clocks, len(self._periods), time)
+        if clocks < 0:
+            self._refuse(time)
+        return clocks
+
+    def step_events(self, clocks: int) -> SimultaneousEvents:
+        """The per-step events together with other events that are due.
+
+        Args:
+            clocks: the bits of the clocks that strike, or a number from `with_others`.
+        """
+        events = self._of_clocks.get(clocks)
+        if events is None:
+            events = self._of_clocks[clocks] = self._select(clocks, {TriggerType.kPerStep})
+        return events
+
+    def first_publish_events(self, clocks: int, with_initialization: bool) -> EventList:
+        """The publish events at the start of a simulation when these clocks strike."""
+        triggers = {TriggerType.kInitialization} if with_initialization else set()
+        return self._select(clocks, triggers | {TriggerType.kPerStep}).publish
+
+    def with_others(self, clocks: int, others: EventList) -> int:
+        """A number for the events of clocks, given by their bits, and others: of witness functions, or arrivals."""
+        if not others:
+            return clocks
+        key = (clocks, *(id(part) for item in others for part in item))
+        number = self._of_others.get(key)
+        if number is None:
+            number = (len(self._of_others) + 1) << len(self._periods)  # more than any bits of clocks
+            events = self.step_events(clocks)
+            together = [*events.unrestricted, *events.discrete, *events.publish, *others]
+            self._of_clocks[number] = _by_phase(_in_order(together))
+            self._of_others[key] = number
+        return number
+
+    def step_events_with(self, events: SimultaneousEvents, others: EventList) -> SimultaneousEvents:
+        """Events that have come from `step_events`, together with those of witness functions that have triggered."""
+        clocks = self.clocks_of(events)
+        assert clocks is not None
+        return self.step_events(self.with_others(clocks, others))
+
+    def _select(self, clocks: int, triggers: set[TriggerType]) -> SimultaneousEvents:
+        if not self._ordered:
+            return NOTHING
+        struck = {period for n, period in enumerate(self._periods) if clocks >> n & 1}
+        return _by_phase([
+            (context, event)
+            for context, event in self._ordered
+            if event.trigger in triggers
+            or (event.trigger is TriggerType.kPeriodic and (event.period, event.offset) in struck)
+        ])  # fmt: skip
+
+
+def _in_order(events: EventList) -> EventList:
+    """The events of a simulation by leaf system, then by rank, then as they were declared."""
+    relevant = [item for item in events if item[1].trigger in _RANKS]
+    return sorted(relevant, key=lambda item: (item[0].layout.leaf_number, _RANKS[item[1].trigger]))
+
+
+def _by_phase(events: EventList) -> SimultaneousEvents:
+    return SimultaneousEvents(*in_phases(events)) if events else NOTHING

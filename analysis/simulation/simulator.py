@@ -1,0 +1,550 @@
+"""Simulator: advances a System through time, continuous and discrete parts together."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+from collections.abc import Callable
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from merganser.analysis.integrators import IntegratorBase, RungeKutta3Integrator
+from merganser.analysis.progress import SimulationProgress
+from merganser.analysis.simulation.due_events import DueEvents, count_updates
+from merganser.analysis.simulation.event_schedule import NOTHING, EventSchedule, SimultaneousEvents
+from merganser.analysis.simulation.initialize_params import InitializeParams
+from merganser.analysis.simulation.simulator_settings import SimulatorSettings
+from merganser.analysis.simulation.simulator_status import SimulatorStatus
+from merganser.analysis.simulation.witness_isolation import WitnessWatch
+from merganser.framework import Context, EventStatus, System
+from merganser.framework.common.errors import note_place
+from merganser.framework.common.running_time import running_time, sleep_until
+from merganser.framework.core.context.checkpoint import Checkpoint
+from merganser.framework.core.context.native_code import may_compile
+from merganser.framework.core.declarations.events import DID_ITS_WORK, EventKind, most_severe
+from merganser.framework.core.declarations.execution import NOTHING_BEGUN, execute
+from merganser.framework.core.inside import may_have_witnesses
+from merganser.framework.core.values.arguments import checked_number
+from merganser.framework.later_code import LaterCode, note_steps, pays_to_load, want, work_of_steps
+
+if TYPE_CHECKING:
+    from merganser.analysis.plan.plan import Plan
+
+__all__ = ["InitializeParams", "Simulator"]
+
+_ACCURACY = 1e-4  # of the default integrator
+_INITIAL_STEP_SIZE = 1e-4  # of it, too [s]
+_MAX_STEP_SIZE = 0.1  # [s]
+
+_STEPS_BETWEEN_LOOKS = 64  # in Python, until it is asked again whether the compiled loop pays
+_MOST_STEPS = 1e6  # to come, of which there may be any number
+_LONGEST_REST = 64  # steps in Python before the plan is asked again
+_LOOP = LaterCode("merganser.analysis.plan.loop", "LOOP", "advance")
+
+# Why an advance ends, as long as nothing else has happened.
+_NONE_SO_FAR = SimulatorStatus.ReturnReason.kReachedBoundaryTime
+
+
+class Simulator(SimulatorSettings):
+    """Advances a System through time.
+
+    A trajectory is a sequence of steps. In each, at the time t where the last one ended,
+
+    1. unrestricted updates, then discrete updates that are due at t: they take the state from x-(t) to x+(t);
+    2. continuous time passes until the next event or as far as the integrator gets, to t', or until a witness
+       function triggers in between, whose event is due at t'; where messages have come, t' = t, and theirs are due;
+    3. publish events that are due at t' see x-(t'), before any update at t'.
+
+    Updates due at the boundary time of `AdvanceTo` wait for the next advance. `Initialize` carries out the
+    initialization events and the publish events that are due at the initial time. Simultaneous events of one
+    kind happen in the order of the leaf systems in their diagrams; within a leaf system initialization events
+    come first, then per-step events, then periodic ones, then those of witness functions.
+
+    The time where a witness function triggers is found to about 13 digits, whatever accuracy was asked for. Where
+    its triggers accumulate (Zeno behaviour), the advance ends with the reason kZenoBehavior.
+
+    The continuous state is advanced by a RungeKutta3Integrator with accuracy 1e-4 and steps of 0.1 s at most;
+    `get_mutable_integrator` gives access to these settings.
+
+    Args:
+        system: a System, usually a Diagram.
+        context: its values; by default a new default context.
+
+    Raises:
+        ValueError: the context belongs to another system.
+        RuntimeError: the context is part of the context of a larger diagram.
+    """
+
+    def __init__(self, system: System, context: Context | None = None) -> None:
+        if not isinstance(system, System):
+            what = "the class itself" if isinstance(system, type) else type(system).__name__
+            raise TypeError(f"Simulator takes a System, got {what}.")
+        self._system = system
+        self._monitor: Callable[[Context], EventStatus | None] | None = None
+        self._target_rate, self._publishes_every_step = 0.0, False
+        self._due: DueEvents  # made by Initialize
+        self._takes_from_plan = False  # whether the plan has, or may have, done something that is not yet noted
+        self._is_advancing = False
+        self._publishes_at_initialization = False
+        self._uses_native_plan = True
+        self._usual_time_to_plan = os.environ.get("MERGANSER_PLAN", "") if may_compile() else "never"
+        self._when_to_plan = self._usual_time_to_plan
+        self._set_context(system.CreateDefaultContext() if context is None else context)
+        self._integrator: IntegratorBase = RungeKutta3Integrator(system, self._context)
+        self._integrator.set_maximum_step_size(_MAX_STEP_SIZE)
+        self._integrator.request_initial_step_size_target(_INITIAL_STEP_SIZE)
+        self._integrator.set_target_accuracy(_ACCURACY)
+        self.ResetStatistics()
+
+    def _refuse_while_advancing(self, what: str) -> None:
+        if self._is_advancing:
+            raise RuntimeError(f"Simulator.{what} was called by a callback or monitor of this simulation itself.")
+
+    def _set_context(self, context: Context) -> None:
+        self._system.ValidateContext(context)
+        context.require_root("Simulator")
+        self._context = context
+        self._store, self._down = context.store, context.layout.down
+        start, end = context.layout.xc_range
+        self._has_continuous_state = end > start
+        self._is_initialized = False
+        self._schedule: Any = None  # of the events, made by Initialize
+        self._drop_plan()
+
+    def _drop_plan(self) -> None:
+        self._plan: Plan | None = None
+        self._may_have_plan = True
+
+    def _time(self) -> float:
+        return self._store.flat.item(0).real
+
+    # ------------------------------------------------------------------ parts
+
+    def get_system(self) -> System:
+        """The system that is simulated."""
+        return self._system
+
+    def get_context(self) -> Context:
+        """The context that is advanced."""
+        return self._context
+
+    def get_mutable_context(self) -> Context:
+        """The context that is advanced, for changing it."""
+        return self._context
+
+    def has_context(self) -> bool:
+        """Whether there is a context; always so."""
+        return True
+
+    def reset_context(self, context: Context) -> None:
+        """Takes another context of the same system; call `Initialize` before advancing."""
+        self._refuse_while_advancing("reset_context")
+        self._set_context(context)
+        self._integrator.reset_context(context)
+        self.ResetStatistics()
+
+    def get_integrator(self) -> IntegratorBase:
+        """The integrator that advances the continuous state."""
+        return self._integrator
+
+    def get_mutable_integrator(self) -> IntegratorBase:
+        """The integrator that advances the continuous state, for changing its settings."""
+        return self._integrator
+
+    def reset_integrator(self, integrator: IntegratorBase) -> IntegratorBase:
+        """Takes another integrator, made for this simulator's system and context; returns it."""
+        self._refuse_while_advancing("reset_integrator")
+        if not isinstance(integrator, IntegratorBase):
+            raise TypeError(f"reset_integrator takes an integrator, got {type(integrator).__name__}.")
+        if integrator.get_context() is not self._context:
+            raise ValueError("The integrator was made for another context; make it with simulator.get_context().")
+        self._integrator = integrator
+        self._is_initialized = False
+        self._drop_plan()
+        return integrator
+
+    # ------------------------------------------------------------------ statistics
+
+    def ResetStatistics(self) -> None:
+        """Sets all counts to zero and starts the clock for the real-time rate."""
+        self._num_steps = self._num_publishes = 0
+        self._num_discrete_updates = self._num_unrestricted_updates = 0
+        self._wall_start = running_time()
+        self._time_start = self._time()
+        self._integrator.ResetStatistics()
+
+    def get_actual_realtime_rate(self) -> float:
+        """Simulated seconds a second since `Initialize` or `ResetStatistics`, not counting compilation."""
+        elapsed = running_time() - self._wall_start
+        return (self._time() - self._time_start) / elapsed if elapsed > 0.0 else math.nan
+
+    def get_num_steps_taken(self) -> int:
+        """Number of steps since `Initialize` or `ResetStatistics`."""
+        return self._num_steps
+
+    def get_num_publishes(self) -> int:
+        """Number of times that publish events had something to do and did not fail."""
+        return self._num_publishes
+
+    def get_num_discrete_updates(self) -> int:
+        """Number of times that discrete updates had something to do and did not fail."""
+        return self._num_discrete_updates
+
+    def get_num_unrestricted_updates(self) -> int:
+        """Number of times that unrestricted updates had something to do and did not fail."""
+        return self._num_unrestricted_updates
+
+    # ------------------------------------------------------------------ simulation
+
+    def Initialize(self, params: InitializeParams | None = None) -> SimulatorStatus:
+        """Makes ready to advance from the time and state in the context.
+
+        Carries out initialization events (unrestricted, discrete, publish), and those per-step and periodic
+        publish events that are due now. Updates that are due now are left to the first advance.
+
+        If it fails or is interrupted, the context is left as it was, samples in logs included; the next call, or the
+        next advance, starts again.
+
+        Args:
+            params: whether to leave out the initialization events; by default they happen.
+
+        Raises:
+            RuntimeError: an event handler reported failure.
+        """
+        if params is not None and not isinstance(params, InitializeParams):
+            raise TypeError(f"Simulator.Initialize takes InitializeParams, got {type(params).__name__}.")
+        with_initialization = not (params is not None and params.suppress_initialization_events)
+        self._is_initialized = self._takes_from_plan = False
+        self._due = DueEvents()
+        if not math.isfinite(self._time()):
+            raise RuntimeError(f"Simulator.Initialize: the time in the context is {self._time()} s; set a finite one.")
+        if self._schedule is None or not self._schedule.is_up_to_date(self._system, self._context):
+            self._drop_plan()
+            self._schedule = EventSchedule(self._system, self._context)
+        if self._uses_native_plan:
+            want(_LOOP)
+        changes_all = with_initialization and bool(self._schedule.initialization.unrestricted)
+        mark, checkpoint = self._store.mark(), Checkpoint(self._context, changes_all)
+        try:
+            return self._initialize(with_initialization)
+        except BaseException:
+            self._store.return_to(mark)
+            checkpoint.restore()
+            raise
+
+    def _initialize(self, with_initialization: bool) -> SimulatorStatus:
+        """Carries out the events of the initialization."""
+        has_witnesses = may_have_witnesses(self._system)
+        self._watch = WitnessWatch(self._system, self._context, self._integrator) if has_witnesses else None
+        self.ResetStatistics()
+        self._integrator.Initialize()
+        time = self._time()
+        status, due = SimulatorStatus(time), self._due
+        if with_initialization:
+            due.pending = self._schedule.initialization
+            self._update(status)
+        clocks = self._schedule.clocks_at(time)
+        if status.succeeded():
+            due.owed = self._schedule.first_publish_events(clocks, with_initialization)
+            if due.owed:
+                self._publish_what_is_owed(status)
+            if self._publishes_at_initialization:
+                self._force_publish()
+            self._consult_monitor(status)
+        due.end_advance()
+        due.pending = self._schedule.step_events(clocks)
+        self._expected_time = time
+        self._is_initialized = True
+        return status
+
+    def AdvanceTo(self, boundary_time: float, interruptible: bool = True) -> SimulatorStatus:
+        """Advances until the boundary time [s], or until a monitor or an event handler ends the simulation.
+
+        If the computation of derivatives fails or is interrupted, the exception names the system and the time, and the
+        context is left as it was at the beginning of the step, after the updates there; the same call goes on from it.
+
+        Args:
+            boundary_time: time at which to stop [s], not before the current time.
+            interruptible: has no effect, because a program in Python can always be interrupted.
+
+        Raises:
+            ValueError: the boundary time lies in the past or is not a number.
+            RuntimeError: an event handler reported failure, a value is not finite, or the time in the context
+                was changed without calling `Initialize`.
+        """
+        boundary_time = checked_number(boundary_time, "AdvanceTo: boundary time [s]")
+        self._refuse_while_advancing("AdvanceTo")
+        if not self._is_initialized and not (initial := self.Initialize()).succeeded():
+            return initial
+        time = self._time()
+        if time != self._expected_time:
+            raise RuntimeError(
+                f"The time in the context was changed from {self._expected_time} s to {time} s: call "
+                "simulator.Initialize() before advancing, so that events are scheduled again."
+            )
+        if not boundary_time >= time:
+            raise ValueError(f"Cannot advance to time {boundary_time} s: the context is at time {time} s.")
+        self._integrator.begin_advance()
+        if self._watch is not None:
+            self._watch.is_stale = True
+        self._due.begin_advance()
+        status, progress = SimulatorStatus(boundary_time), SimulationProgress(time, boundary_time)
+        mark, num_steps, self._is_advancing = self._store.mark(), self._num_steps, True
+        try:
+            self._advance(time, boundary_time, status, progress)
+        except (KeyboardInterrupt, MemoryError):  # which may come at any moment
+            self._store.return_to(mark)
+            self._note_what_is_done()
+            if self._num_steps != num_steps:
+                self._due.last_time = boundary_time
+            raise
+        except Exception:
+            self._due.end_advance()
+            raise
+        finally:
+            self._is_advancing = False
+            progress.close()
+        self._due.end_advance()
+        return status
+
+    def _note_what_is_done(self) -> None:
+        """Completes what an interrupt has cut short, so that the next advance goes on from there."""
+        if self._plan is not None:
+            self._take_from_plan(self._plan)
+        if self._due.journal:
+            self._num_unrestricted_updates, self._num_discrete_updates = self._due.finish_updates()
+        if self._time() != self._expected_time:  # it came when the step was complete but not yet noted
+            self._note_step(self._time())
+
+    def AdvancePendingEvents(self) -> SimulatorStatus:
+        """Carries out the updates that are due at the current time, without letting time pass."""
+        return self.AdvanceTo(self._time())
+
+    def _advance(
+        self, time: float, boundary_time: float, status: SimulatorStatus, progress: SimulationProgress
+    ) -> None:
+        """Steps until the boundary time, or until something ends the simulation."""
+        if self._due.owed:
+            self._publish_what_is_owed(status)
+        elif self._due.statuses:  # an interrupt has come before they were heeded
+            self._was_effective(most_severe(self._due.statuses), status)
+        if status._reason is not _NONE_SO_FAR or self._due.last_time == time == boundary_time:
+            return
+        plan, rest, next_rest, num_steps = self._usable_plan(boundary_time - time), 0, 1, 0
+        while True:
+            if plan is not None and rest == 0:
+                if self._advance_by_plan(plan, boundary_time, status, progress):
+                    return
+                before, time = time, self._time()
+                # Where Python has to take one step after the other, the plan is asked ever less often.
+                next_rest = min(2 * next_rest, _LONGEST_REST) if time == before else 1
+                rest = next_rest
+            rest -= 1 if rest else 0
+            time = self._advance_one_step(time, boundary_time, status)
+            num_steps += 1
+            is_over = time >= boundary_time or status._reason is not _NONE_SO_FAR
+            if plan is None and (is_over or num_steps == _STEPS_BETWEEN_LOOKS):
+                note_steps(num_steps, len(self._store.slots))
+                plan, num_steps = None if is_over else self._usable_plan(boundary_time - time), 0
+            if is_over:
+                return
+            if perf_counter() >= progress.next_update:
+                progress.update(time)
+
+    def _usable_plan(self, duration: float) -> Plan | None:
+        """The compiled way to advance, if there is one and it pays to load it for so many seconds to come."""
+        may_have_one = self._uses_native_plan and self._may_have_plan
+        if may_have_one and self._plan is None and self._pays_to_have_plan(duration):
+            from merganser.analysis.plan.plan import make_plan
+
+            self._plan = make_plan(self._context, self._schedule, self._integrator, self._watch is not None)
+            self._may_have_plan = self._plan is not None
+        return self._plan if may_have_one else None
+
+    def _pays_to_have_plan(self, duration: float = 0.0) -> bool:
+        when, integrator = self._when_to_plan, self._integrator
+        if when in ("always", "never"):
+            return when == "always"
+        # There are as many steps at least, however far the integrator gets in each.
+        longest = integrator.get_maximum_step_size() if self._has_continuous_state else math.inf
+        shortest = min(longest, self._schedule.shortest_period())
+        num_steps = 0 if math.isinf(shortest) else int(min(duration / shortest, _MOST_STEPS))
+        work = work_of_steps(num_steps, len(self._store.slots))
+        return pays_to_load(_LOOP, *integrator._later_code, work_to_come=work)
+
+    def _advance_by_plan(
+        self, plan: Plan, boundary_time: float, status: SimulatorStatus, progress: SimulationProgress
+    ) -> bool:
+        """Advances as far as the plan gets; returns whether that is the end, otherwise Python takes the next step."""
+        must_look = self._monitor is not None or self._publishes_every_step or self._target_rate > 0.0
+        must_look |= self._schedule.must_ask
+        while True:
+            if self._target_rate > 0.0:
+                self._wait(self._time())
+            plan.begin(self._due.pending, self._watch)
+            self._takes_from_plan = True
+            try:
+                is_complete = plan.advance(boundary_time, progress, must_look)
+            except BaseException:
+                self._take_from_plan(plan)
+                with contextlib.suppress(Exception):  # what has happened before counts
+                    self._publish_what_was_left_out(plan, status)
+                raise
+            self._take_from_plan(plan)
+            has_left_events = bool(self._due.owed)
+            if has_left_events:
+                self._publish_what_is_owed(status)
+            elif self._due.statuses:
+                self._was_effective(most_severe(self._due.statuses), status)
+            self._publish_what_was_left_out(plan, status)
+            if must_look and plan.num_steps:
+                self._look(status)
+            if self._watch is not None and plan.num_steps:
+                self._watch.end_if_accumulating(status)
+            if not (is_complete or has_left_events):
+                return False
+            is_at_end = self._time() >= boundary_time or status._reason is not _NONE_SO_FAR
+            if is_at_end or not (must_look or has_left_events):
+                return True
+            progress.update(self._time())
+
+    def _take_from_plan(self, plan: Plan) -> None:
+        """Takes over where the plan has stopped: once for each of its advances."""
+        if not self._takes_from_plan:
+            return
+        plan.leave()
+        time, due = self._time(), self._due
+        self._takes_from_plan = False  # from here on no signal is looked at
+        due.pending, due.owed, due.statuses, due.begun = plan.pending, plan.owed, plan.statuses, plan.begun
+        self._expected_time = time
+        self._num_steps += plan.num_steps
+        self._num_unrestricted_updates += plan.num_state_updates
+        self._num_discrete_updates += plan.num_updates
+        self._num_publishes += plan.num_publishes
+
+    def _advance_one_step(self, time: float, boundary_time: float, status: SimulatorStatus) -> float:
+        """One step from `time`; returns the time where it ends."""
+        if self._target_rate > 0.0:
+            self._wait(time)
+        due, pending = self._due, self._due.pending
+        if pending is not NOTHING:
+            if pending.unrestricted or pending.discrete:
+                self._update(status)
+                if status._reason is not _NONE_SO_FAR:
+                    return time
+                due.begun = NOTHING_BEGUN
+            due.pending = NOTHING
+            if due.journal:
+                due.journal.clear()
+        self._next_timed = self._schedule.next_due(time, boundary_time)
+        target = min(self._next_timed[0], boundary_time)
+        watch, store = self._watch, self._store
+        if watch is not None:
+            watch.is_stale = watch.is_stale or bool(pending.unrestricted or pending.discrete)
+            watch.step_towards(time, target)
+            time = self._time()
+        elif self._has_continuous_state and target > time:
+            self._integrator._step_towards(time, target)
+            time = self._time()
+        elif target > time:
+            store.invalid |= self._down["time"]
+            store.flat[0] = time = target
+        self._note_step(time)
+        if due.owed:
+            self._publish_what_is_owed(status)
+        if self._publishes_every_step or self._monitor is not None:
+            self._look(status)
+        if watch is not None and watch.triggered:
+            watch.end_if_accumulating(status)
+        return time
+
+    def _look(self, status: SimulatorStatus) -> None:
+        """What the user has asked for after every step."""
+        if self._publishes_every_step:
+            self._force_publish()
+        self._consult_monitor(status)
+
+    def _note_step(self, time: float) -> None:
+        """Counts a step that has ended at `time`, and makes the events there pending."""
+        next_time, timed = self._next_timed
+        watch, schedule, due = self._watch, self._schedule, self._due
+        pending = timed if time >= next_time else schedule.per_step
+        if watch is not None and watch.triggered:
+            pending = schedule.step_events_with(pending, watch.triggered_events())
+        # From here on no signal is looked at.
+        due.pending, due.owed, due.statuses = pending, pending.publish, []
+        self._expected_time = time
+        self._num_steps += 1
+
+    def _update(self, status: SimulatorStatus) -> None:
+        """Makes the updates that are pending: unrestricted ones, then the discrete ones and those that join them."""
+        due, pending = self._due, self._due.pending
+        due.num_before = self._num_unrestricted_updates, self._num_discrete_updates
+        if pending.unrestricted:
+            outcome = execute(pending.unrestricted, EventKind.UNRESTRICTED_UPDATE, due.journal)
+            self._num_unrestricted_updates += outcome is DID_ITS_WORK or self._was_effective(outcome, status)
+            if status.succeeded():
+                due.pending = SimultaneousEvents([], pending.discrete, [])
+        if pending.discrete:
+            outcome = execute(pending.discrete, EventKind.DISCRETE_UPDATE, due.journal, begun=due.begun)
+            if outcome is DID_ITS_WORK or self._was_effective(outcome, status):
+                num_unrestricted, num_discrete = count_updates(pending.discrete)
+                self._num_unrestricted_updates += num_unrestricted
+                self._num_discrete_updates += num_discrete
+
+    def _publish_what_is_owed(self, status: SimulatorStatus) -> None:
+        """Carries out the publish events of the last step, or the first ones; after an interrupt, those that are left.
+
+        An event whose handler was interrupted happens again; after one whose handler raised an exception, none does.
+        """
+        due = self._due
+        try:
+            outcome = execute(due.owed, EventKind.PUBLISH, done=due.statuses)
+            is_effective = outcome is DID_ITS_WORK or self._was_effective(outcome, status)
+        except Exception:
+            due.owed = []
+            raise
+        due.owed, self._num_publishes = [], self._num_publishes + is_effective  # no signal is looked at in between
+
+    def _publish_what_was_left_out(self, plan: Plan, status: SimulatorStatus) -> None:
+        """Carries out, as things are now, publish events that nobody wanted at their time; they have been counted."""
+        if plan.left_out:
+            left_out, plan.left_out = plan.left_out, []
+            self._was_effective(execute(left_out, EventKind.PUBLISH), status)
+
+    def _force_publish(self) -> None:
+        self._system.ForcedPublish(self._context)
+        self._num_publishes += 1
+
+    def _consult_monitor(self, status: SimulatorStatus) -> None:
+        if self._monitor is None:
+            return
+        try:
+            outcome = self._monitor(self._context)
+        except Exception as error:
+            note_place(error, f"while calling the simulator's monitor at time {self._time()} s")
+            raise
+        if isinstance(outcome, EventStatus):
+            self._was_effective(outcome, status)
+        elif outcome is not None:
+            given = f"{type(outcome).__name__} at time {self._time()} s"
+            raise TypeError(f"The simulator's monitor must return an EventStatus or None; got {given}.")
+
+    def _was_effective(self, outcome: EventStatus, status: SimulatorStatus) -> bool:
+        """Whether events had something to do; their outcome may be the end of the advance."""
+        severity = outcome.severity()
+        if severity <= EventStatus.Severity.kSucceeded:
+            return severity is EventStatus.Severity.kSucceeded
+        if severity is EventStatus.Severity.kReachedTermination:
+            if status.succeeded():
+                reason = SimulatorStatus.ReturnReason.kReachedTerminationCondition
+                status._stop(reason, self._time(), outcome.system(), outcome.message())
+            return True
+        reason = SimulatorStatus.ReturnReason.kEventHandlerFailed
+        status._stop(reason, self._time(), outcome.system(), outcome.message())
+        raise RuntimeError(status.FormatMessage())
+
+    def _wait(self, time: float) -> None:
+        """Sleeps until wall time has caught up with the target real-time rate."""
+        sleep_until(self._wall_start + (time - self._time_start) / self._target_rate)

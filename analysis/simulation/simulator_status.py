@@ -1,0 +1,88 @@
+"""SimulatorStatus: how and why an advance ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from merganser.framework.common.enumeration import Enumeration
+
+if TYPE_CHECKING:
+    from merganser.framework import System
+
+__all__ = ["SimulatorStatus"]
+
+
+class SimulatorStatus:
+    """Where `AdvanceTo` or `Initialize` stopped, and why."""
+
+    class ReturnReason(Enumeration):
+        """Why the simulator returned; kZenoBehavior, which pydrake has not: events come ever closer together."""
+
+        kReachedBoundaryTime = 0
+        kReachedTerminationCondition = 1
+        kEventHandlerFailed = 2
+        kZenoBehavior = 3
+
+    __slots__ = ("_boundary_time", "_message", "_reason", "_return_time", "_system")
+
+    def __init__(self, boundary_time: float) -> None:
+        self._boundary_time = boundary_time
+        self._return_time = boundary_time
+        self._reason = SimulatorStatus.ReturnReason.kReachedBoundaryTime
+        self._system: System | None = None
+        self._message = ""
+
+    def _stop(
+        self, reason: SimulatorStatus.ReturnReason, return_time: float, system: System | None, message: str
+    ) -> None:
+        self._reason, self._return_time, self._system, self._message = reason, return_time, system, message
+
+    def boundary_time(self) -> float:
+        """The time that was asked for [s]."""
+        return self._boundary_time
+
+    def return_time(self) -> float:
+        """The time that was reached [s]."""
+        return self._return_time
+
+    def reason(self) -> SimulatorStatus.ReturnReason:
+        """Why the simulator returned."""
+        return self._reason
+
+    def system(self) -> System | None:
+        """The system that ended the simulation, if one did."""
+        return self._system
+
+    def message(self) -> str:
+        """What that system had to say."""
+        return self._message
+
+    def succeeded(self) -> bool:
+        """Whether the boundary time was reached."""
+        return self._reason is SimulatorStatus.ReturnReason.kReachedBoundaryTime
+
+    def IsIdenticalStatus(self, other: SimulatorStatus) -> bool:
+        """Whether all parts of the other status are the same."""
+        return all(getattr(self, name) == getattr(other, name) for name in SimulatorStatus.__slots__)
+
+    def FormatMessage(self) -> str:
+        """Says in one sentence how the advance ended."""
+        if self.succeeded():
+            return f"Simulator successfully reached the boundary time ({self._boundary_time} s)."
+        what = _WHAT_HAPPENED[self._reason]
+        where = f" in system '{self._system.GetSystemPathname()}'" if self._system is not None else ""
+        text = f" with the message: {self._message}" if self._message else ""
+        return (
+            f"Simulator returned at time {self._return_time} s, before the boundary time "
+            f"{self._boundary_time} s: it {what}{where}{text}."
+        )
+
+    def __repr__(self) -> str:
+        return f"<SimulatorStatus: {self.FormatMessage()}>"
+
+
+_WHAT_HAPPENED = {
+    SimulatorStatus.ReturnReason.kReachedTerminationCondition: "reached a termination condition",
+    SimulatorStatus.ReturnReason.kEventHandlerFailed: "stopped because an event handler failed",
+    SimulatorStatus.ReturnReason.kZenoBehavior: "stopped because events came ever closer together",
+}

@@ -1,0 +1,236 @@
+"""State but the continuous one, and parameters, as a Context shows them."""
+
+from __future__ import annotations
+
+import numbers
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from merganser.framework.core.context.cache_control import CacheControl
+from merganser.framework.core.context.dependencies import Q, V, Z
+from merganser.framework.core.values.arguments import bind_overload
+from merganser.framework.core.values.state import AbstractValues, ContinuousState, DiscreteValues, Parameters, State
+from merganser.framework.core.values.values import AbstractValue, BasicVector, refuse_mask
+
+if TYPE_CHECKING:
+    from merganser.framework.core.context.layout import SystemLayout
+    from merganser.framework.core.context.store import Store
+    from merganser.framework.core.system.system import System
+
+__all__ = ["ACCEPTED", "XC_NODES", "StateAndParameters"]
+
+Array = NDArray[Any]
+XC_NODES = 1 << Q | 1 << V | 1 << Z
+ACCEPTED = {"f": "biuf", "c": "biufc"}  # kinds of numbers that fit into an array of floats, of complex numbers
+
+
+class StateAndParameters(CacheControl):
+    """What every Context says of discrete and abstract state, of the state as a whole, and of parameters.
+
+    Attributes: those of Context.
+    """
+
+    system: System
+    layout: SystemLayout
+    store: Store
+    _xc: ContinuousState
+    _discrete: DiscreteValues
+    _abstract_state: AbstractValues
+    _parameters: Parameters
+    _state: State | None = None
+
+    # ------------------------------------------------------------------ discrete state
+
+    def num_discrete_state_groups(self) -> int:
+        """Number of discrete state groups."""
+        return self._discrete.num_groups()
+
+    @overload
+    def get_discrete_state(self, index: None = None) -> DiscreteValues: ...
+    @overload
+    def get_discrete_state(self, index: int) -> BasicVector: ...
+    def get_discrete_state(self, index: int | None = None) -> DiscreteValues | BasicVector:
+        """Returns the discrete state, or its group `index`."""
+        self.store.note_read(self, self.layout.xd_nodes)
+        return self._discrete if index is None else self._item(self._discrete, index, "discrete state group")
+
+    def get_discrete_state_vector(self) -> BasicVector:
+        """Returns the only discrete state group."""
+        self.store.note_read(self, self.layout.xd_nodes)
+        return self._only_group()
+
+    @overload
+    def get_mutable_discrete_state(self, index: None = None) -> DiscreteValues: ...
+    @overload
+    def get_mutable_discrete_state(self, index: int) -> BasicVector: ...
+    def get_mutable_discrete_state(self, index: int | None = None) -> DiscreteValues | BasicVector:
+        """Returns the discrete state, or its group `index`, for changing it."""
+        self.store.change(self.layout.down["xd"], self)
+        return self._discrete if index is None else self._item(self._discrete, index, "discrete state group")
+
+    def get_mutable_discrete_state_vector(self) -> BasicVector:
+        """Returns the only discrete state group for changing it."""
+        vector = self._only_group()
+        self.store.change(self.layout.down["xd"], self)
+        return vector
+
+    @overload
+    def SetDiscreteState(self, xd: ArrayLike | DiscreteValues) -> None: ...
+    @overload
+    def SetDiscreteState(self, group_index: int, xd: ArrayLike) -> None: ...
+    def SetDiscreteState(self, *args: Any, **kwargs: Any) -> None:
+        """`SetDiscreteState(xd)` for the only group or, given DiscreteValues, for all; `(group_index, xd)` for one."""
+        if kwargs:
+            names = ("xd",) if len(args) + len(kwargs) == 1 else ("group_index", "xd")
+            args = tuple(bind_overload("SetDiscreteState", names, {}, args, kwargs).values())
+        if len(args) == 1 and isinstance(args[0], DiscreteValues):
+            self.get_mutable_discrete_state().SetFrom(args[0])
+            return
+        if len(args) not in (1, 2):
+            raise TypeError(f"SetDiscreteState takes (xd) or (group_index, xd); got {len(args)} arguments.")
+        index, values = args if len(args) == 2 else (None, args[0])
+        group = self._only_group() if index is None else self._item(self._discrete, index, "discrete state group")
+        checked = self._checked(values, group.size(), "discrete state")
+        self.get_mutable_discrete_state(index or 0)._values[:] = checked
+
+    # ------------------------------------------------------------------ abstract state
+
+    def num_abstract_states(self) -> int:
+        """Number of abstract state variables."""
+        return self._abstract_state.size()
+
+    @overload
+    def get_abstract_state(self, index: None = None) -> AbstractValues: ...
+    @overload
+    def get_abstract_state(self, index: int) -> AbstractValue: ...
+    def get_abstract_state(self, index: int | None = None) -> AbstractValues | AbstractValue:
+        """Returns the abstract state, or its variable `index`."""
+        self.store.note_read(self, self.layout.xa_nodes)
+        return self._abstract_state if index is None else self._item(self._abstract_state, index, "abstract state")
+
+    @overload
+    def get_mutable_abstract_state(self, index: None = None) -> AbstractValues: ...
+    @overload
+    def get_mutable_abstract_state(self, index: int) -> AbstractValue: ...
+    def get_mutable_abstract_state(self, index: int | None = None) -> AbstractValues | AbstractValue:
+        """Returns the abstract state, or its variable `index`, for changing it."""
+        self.store.change(self.layout.down["xa"], self)
+        return self._abstract_state if index is None else self._item(self._abstract_state, index, "abstract state")
+
+    def SetAbstractState(self, index: int, value: Any) -> None:
+        """Replaces abstract state variable `index`."""
+        self.get_mutable_abstract_state(index).set_value(value)
+
+    # ------------------------------------------------------------------ state as a whole
+
+    def get_state(self) -> State:
+        """Returns the whole state."""
+        self.store.note_read(self, XC_NODES | self.layout.xd_nodes | self.layout.xa_nodes)
+        return self.peek_state()
+
+    def peek_state(self) -> State:
+        """The whole state, without a note that anybody reads it; who changes it tells the store (inside.py)."""
+        if self._state is None:
+            self._state = State(self._xc, self._discrete, self._abstract_state)
+        return self._state
+
+    def get_mutable_state(self) -> State:
+        """Returns the whole state for changing it."""
+        down = self.layout.down
+        self.store.change(down["xc"] | down["xd"] | down["xa"], self)
+        return self.peek_state()
+
+    def num_total_states(self) -> int:
+        """Number of state variables, continuous, discrete and abstract."""
+        discrete = sum(group.size() for group in self._discrete._items)
+        return self._xc.size() + discrete + self._abstract_state.size()
+
+    def is_stateless(self) -> bool:
+        """Whether there are no state variables."""
+        return self.num_total_states() == 0
+
+    def has_only_continuous_state(self) -> bool:
+        """Whether there are continuous state variables and no others."""
+        return 0 < self._xc.size() == self.num_total_states()
+
+    def has_only_discrete_state(self) -> bool:
+        """Whether there are discrete state variables and no others."""
+        return self._xc.size() == 0 == self._abstract_state.size() and self.num_total_states() > 0
+
+    # ------------------------------------------------------------------ parameters
+
+    def num_numeric_parameter_groups(self) -> int:
+        """Number of numeric parameter groups."""
+        return self._parameters.num_numeric_parameter_groups()
+
+    def num_abstract_parameters(self) -> int:
+        """Number of abstract parameters."""
+        return self._parameters.num_abstract_parameters()
+
+    def get_parameters(self) -> Parameters:
+        """Returns the parameters."""
+        self.store.note_read(self, self.layout.p_nodes)
+        return self._parameters
+
+    def peek_parameters(self) -> Parameters:
+        """The parameters, without a note that anybody reads them (inside.py)."""
+        return self._parameters
+
+    def get_mutable_parameters(self) -> Parameters:
+        """Returns the parameters for changing them."""
+        self.store.change(self.layout.down["pn"] | self.layout.down["pa"], self)
+        return self._parameters
+
+    def get_numeric_parameter(self, index: int) -> BasicVector:
+        """Returns numeric parameter group `index`."""
+        self.store.note_read(self, self.layout.p_nodes)
+        return self._item(self._parameters._numeric, index, "numeric parameter")
+
+    def get_mutable_numeric_parameter(self, index: int) -> BasicVector:
+        """Returns numeric parameter group `index` for changing it."""
+        self.store.change(self.layout.down["pn"], self)
+        return self._item(self._parameters._numeric, index, "numeric parameter")
+
+    def get_abstract_parameter(self, index: int) -> AbstractValue:
+        """Returns abstract parameter `index`."""
+        self.store.note_read(self, self.layout.p_nodes)
+        return self._item(self._parameters._abstract, index, "abstract parameter")
+
+    def get_mutable_abstract_parameter(self, index: int) -> AbstractValue:
+        """Returns abstract parameter `index` for changing it."""
+        self.store.change(self.layout.down["pa"], self)
+        return self._item(self._parameters._abstract, index, "abstract parameter")
+
+    # ------------------------------------------------------------------ helpers
+
+    def _checked(self, values: ArrayLike, size: int, what: str) -> Array:
+        if type(values) is np.ndarray and values.shape == (size,) and values.dtype == np.float64:
+            return values  # the common case, for half the time
+        array = refuse_mask(values)
+        if array.size != size or (array.ndim > 1 and 1 not in array.shape):
+            raise ValueError(
+                f"The {what} of system '{self.system.GetSystemPathname()}' has size {size}; "
+                f"got an array of shape {array.shape}."
+            )
+        accepted = ACCEPTED.get(self.store.flat.dtype.kind)
+        is_real = array.dtype == object and all(isinstance(value, numbers.Real) for value in array.flat)
+        if accepted and array.dtype.kind not in accepted and not is_real:
+            raise TypeError(
+                f"The {what} of system '{self.system.GetSystemPathname()}' takes numbers of type "
+                f"{self.store.flat.dtype}; got {values!r}."
+            )
+        return array.reshape(size)
+
+    def _only_group(self) -> BasicVector:
+        try:
+            return self._discrete._only()
+        except RuntimeError as error:
+            raise RuntimeError(f"System '{self.system.GetSystemPathname()}': {error}") from None
+
+    def _item(self, items: Any, index: int, what: str) -> Any:
+        try:
+            return items._get(index, what)
+        except (IndexError, TypeError) as error:
+            raise type(error)(f"System '{self.system.GetSystemPathname()}': {error}") from None

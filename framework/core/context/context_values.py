@@ -1,0 +1,100 @@
+"""All values of a Context that do not follow from others, taken out of it and put back; how Contexts are pickled."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from merganser.framework.core.context.store import FixedInputPortValue
+from merganser.framework.core.values.values import AbstractValue, BasicVector
+
+if TYPE_CHECKING:
+    from merganser.framework.core.context.context import Context
+
+__all__ = ["ContextValues", "kept_boxes", "put_values", "reduce_context", "take_values"]
+
+Array = NDArray[Any]
+
+
+@dataclasses.dataclass
+class ContextValues:
+    """What determines everything else in a root Context.
+
+    Attributes:
+        time: [s].
+        accuracy: what results should have, if anybody asked for one.
+        numbers: continuous state, discrete groups and numeric parameter groups, in this order.
+        abstract: abstract state variables, then abstract parameters.
+        fixed: (number of the context depth first, input port, value) of each fixed input.
+        kept: values that are stored with the Context, such as logs.
+    """
+
+    time: Any
+    accuracy: float | None
+    numbers: list[Array]
+    abstract: list[AbstractValue]
+    fixed: list[tuple[int, int, Any]]
+    kept: list[AbstractValue]
+
+
+def take_values(context: Context) -> ContextValues:
+    """The values of a root context; arrays are copies, abstract values are shared with it."""
+    fixed = [
+        (number, index, source.value._values.copy() if isinstance(source.value, BasicVector) else source.value)
+        for number, part in enumerate(context.parts())
+        for index, source in enumerate(part.sources)
+        if isinstance(source, FixedInputPortValue) and source.context is part
+    ]
+    return ContextValues(
+        time=context.store.flat[0],
+        accuracy=context.store.accuracy,
+        numbers=[array.copy() for array in context._numbers()],
+        abstract=_abstract_boxes(context),
+        fixed=fixed,
+        kept=kept_boxes(context),
+    )
+
+
+def put_values(context: Context, values: ContextValues) -> None:
+    """Overwrites the values of a new root context of a system of the same structure; takes over abstract values."""
+    store = context.store
+    for array, numbers in zip(context._numbers(), values.numbers):
+        array[:] = numbers
+    boxes, taken = _abstract_boxes(context) + kept_boxes(context), values.abstract + values.kept
+    for box, value in zip(boxes, taken):
+        box.set_value(value.get_value())
+    parts = context.parts()
+    for number, index, value in values.fixed:
+        parts[number].fix_input(index, value)
+    store.accuracy = values.accuracy
+    store.flat[0] = values.time
+    store.change((1 << store.layout.num_entries) - 1, context)
+
+
+def reduce_context(context: Context) -> tuple[Any, ...]:
+    """How `pickle` takes a Context apart: its system, and its values; one of a subsystem, by its whole."""
+    parent = context.parent
+    if parent is not None:
+        return _part_of, (parent, parent._children.index(context))
+    return _rebuilt, (context.system, context.store.flat.dtype, take_values(context))
+
+
+def _part_of(context: Any, index: int) -> Context:
+    return context._children[index]
+
+
+def _rebuilt(system: Any, dtype: Any, values: ContextValues) -> Context:
+    context = system._make_context(dtype)
+    put_values(context, values)
+    return context
+
+
+def _abstract_boxes(context: Context) -> list[AbstractValue]:
+    return [*context._abstract_state._items, *context._parameters._abstract._items]
+
+
+def kept_boxes(context: Context) -> list[Any]:
+    """What is stored with a root context, such as logs."""
+    return [slot.value for slot in context.store.slots if slot.entry.is_storage]

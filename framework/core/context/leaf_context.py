@@ -1,0 +1,225 @@
+"""LeafContext: the values of one leaf system and the slots of its cache."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+from numpy.typing import NDArray
+
+from merganser.framework.core.context.context import Context
+from merganser.framework.core.context.dependencies import ELSEWHERE
+from merganser.framework.core.context.layout import LeafLayout
+from merganser.framework.core.context.store import CacheSlot, Store, new_slot
+from merganser.framework.core.values.state import AbstractValues, DiscreteValues, Parameters, State
+from merganser.framework.core.values.values import AbstractValue, BasicVector
+
+if TYPE_CHECKING:
+    from merganser.framework.core.context.diagram_context import DiagramContext
+
+__all__ = ["LeafContext"]
+
+Array = NDArray[Any]
+_ELSEWHERE_NODE = 1 << ELSEWHERE
+
+
+class LeafContext(Context):
+    """The context of a leaf system.
+
+    Attributes (see inside.py; besides those of every Context):
+        slots: of the cache entries of the system, in their order.
+        workspace: room for a system that computes on arrays of its own; what it is, the system says.
+    """
+
+    layout: LeafLayout
+    slots: list[CacheSlot]
+    workspace: Any = None
+
+    # Most blocks have only some of these; what is empty is the same for all.
+    _discrete = DiscreteValues()
+    _abstract_state = AbstractValues()
+    _parameters = Parameters()
+    derivative_slots: Sequence[CacheSlot] = ()
+
+    # Room for the results of updates, made when first needed, and its discrete state as one array.
+    _next_discrete: DiscreteValues | None = None
+    _next_xd: Array
+    _next_state: State | None = None
+    _next_state_xd: Array
+
+    def __init__(self, store: Store, layout: LeafLayout, parent: DiagramContext | None) -> None:
+        super().__init__(store, layout, parent)
+        system, flat = layout.system, store.flat
+        continuous = system._sys_continuous_model
+        if type(continuous) is not BasicVector and continuous.size():  # a class of the user's
+            for state in (self._xc, self._xcdot):
+                state._vector = continuous._view_of(state._vector._get())
+        start, end = layout.xd_range
+        self._xd = flat[start:end]
+        if system._sys_discrete_models:
+            self._discrete = self._discrete_in(self._xd)
+        if system._sys_abstract_state_models:
+            self._abstract_state = AbstractValues([model.Clone() for model in system._sys_abstract_state_models])
+        if system._sys_numeric_parameter_models or system._sys_abstract_parameter_models:
+            self._parameters = Parameters(
+                [
+                    _view(m, flat, offset)
+                    for m, offset in zip(system._sys_numeric_parameter_models, layout.numeric_offsets)
+                ],
+                [model.Clone() for model in system._sys_abstract_parameter_models],
+            )
+        self.slots = [new_slot(store, self, entry, number) for number, entry in enumerate(system._sys_cache_entries)]
+        if system._sys_xcdot_entry is not None:
+            self.derivative_slots = (self.slots[system._sys_xcdot_entry],)
+        store.slots.extend(self.slots)
+
+    # ------------------------------------------------------------------ updates
+
+    def _discrete_in(self, values: Array) -> DiscreteValues:
+        """The groups of the discrete state, as views of an array of all their elements."""
+        first = self.layout.xd_range[0]
+        models, offsets = self.layout.system._sys_discrete_models, self.layout.discrete_offsets
+        return DiscreteValues([_view(model, values, offset - first) for model, offset in zip(models, offsets)])
+
+    def room_for_update(self) -> DiscreteValues:
+        """The room in which discrete updates leave their results; compiled ones write there too."""
+        if self._next_discrete is None:
+            self._next_xd = self._xd.copy()
+            self._next_discrete = self._discrete_in(self._next_xd)
+        return self._next_discrete
+
+    def _copied_discrete_values(self) -> DiscreteValues:
+        """A copy of the discrete state, in room that is kept for it."""
+        room = self.room_for_update()
+        self._next_xd[:] = self._xd
+        return room
+
+    def _copied_state(self) -> State:
+        """A copy of the whole state, in room that is kept for it."""
+        state = self._next_state
+        if state is None:
+            self._next_state_xd = self._xd.copy()
+            groups = self._discrete_in(self._next_state_xd)
+            state = self._next_state = State(self._xc._detached(), groups, self._abstract_state.Clone())
+            return state
+        if len(self._xc._vector._values):
+            state._continuous._vector._values[:] = self._xc._vector._values
+        self._next_state_xd[:] = self._xd
+        for box, present in zip(state._abstract._items, self._abstract_state._items):
+            box.SetFrom(present)
+        return state
+
+    def _take_over(self, values: DiscreteValues | State) -> None:
+        """Makes the state what an update has left in the room for it."""
+        if values is self._next_discrete:
+            self._xd[:] = self._next_xd
+            return
+        assert isinstance(values, State) and values is self._next_state
+        if len(self._xc._vector._values):
+            self._xc._vector._values[:] = values._continuous._vector._values
+        self._xd[:] = self._next_state_xd
+        for box, following in zip(self._abstract_state._items, values._abstract._items):
+            box.SetFrom(following)
+
+    def read_input(self, index: int) -> BasicVector | AbstractValue | None:
+        store = self.store
+        reader = store.reader
+        store.reads |= self.layout.input_bits[index] if reader is self or reader is None else _ELSEWHERE_NODE
+        source = self.sources[index]
+        if source is None:
+            return None
+        if store.invalid & source.bit:
+            source.compute()
+        return source.value
+
+    def read_entry(self, number: int) -> CacheSlot:
+        """The slot of cache entry `number`, brought up to date."""
+        slot = self.slots[number]
+        store = self.store
+        reader = store.reader
+        store.reads |= 1 << slot.entry.node if reader is self or reader is None else _ELSEWHERE_NODE
+        if store.invalid & slot.bit:
+            slot.compute()
+        return slot
+
+    def has_input(self, index: int) -> bool:
+        self.store.note_read(self, self.layout.input_bits[index])
+        return self.sources[index] is not None
+
+    # A single group, variable or parameter is read and changed without touching what depends on the others.
+
+    def _read_node(self, group: str, index: int) -> None:
+        self.store.note_read(self, 1 << self.layout.group_nodes[group][index])
+
+    def _change_node(self, group: str, index: int) -> None:
+        layout = self.layout
+        self.store.change(layout.down_nodes[layout.group_nodes[group][index]], self)
+
+    @overload
+    def get_discrete_state(self, index: None = None) -> DiscreteValues: ...
+    @overload
+    def get_discrete_state(self, index: int) -> BasicVector: ...
+    def get_discrete_state(self, index: int | None = None) -> DiscreteValues | BasicVector:
+        if index is None:
+            return super().get_discrete_state()
+        vector = self._item(self._discrete, index, "discrete state group")
+        self._read_node("xd", index)
+        return vector
+
+    @overload
+    def get_mutable_discrete_state(self, index: None = None) -> DiscreteValues: ...
+    @overload
+    def get_mutable_discrete_state(self, index: int) -> BasicVector: ...
+    def get_mutable_discrete_state(self, index: int | None = None) -> DiscreteValues | BasicVector:
+        if index is None:
+            return super().get_mutable_discrete_state()
+        vector = self._item(self._discrete, index, "discrete state group")
+        self._change_node("xd", index)
+        return vector
+
+    @overload
+    def get_abstract_state(self, index: None = None) -> AbstractValues: ...
+    @overload
+    def get_abstract_state(self, index: int) -> AbstractValue: ...
+    def get_abstract_state(self, index: int | None = None) -> AbstractValues | AbstractValue:
+        if index is None:
+            return super().get_abstract_state()
+        value = self._item(self._abstract_state, index, "abstract state")
+        self._read_node("xa", index)
+        return value
+
+    @overload
+    def get_mutable_abstract_state(self, index: None = None) -> AbstractValues: ...
+    @overload
+    def get_mutable_abstract_state(self, index: int) -> AbstractValue: ...
+    def get_mutable_abstract_state(self, index: int | None = None) -> AbstractValues | AbstractValue:
+        if index is None:
+            return super().get_mutable_abstract_state()
+        value = self._item(self._abstract_state, index, "abstract state")
+        self._change_node("xa", index)
+        return value
+
+    def get_numeric_parameter(self, index: int) -> BasicVector:
+        vector = self._item(self._parameters._numeric, index, "numeric parameter")
+        self._read_node("pn", index)
+        return vector
+
+    def get_mutable_numeric_parameter(self, index: int) -> BasicVector:
+        vector = self._item(self._parameters._numeric, index, "numeric parameter")
+        self._change_node("pn", index)
+        return vector
+
+    def get_abstract_parameter(self, index: int) -> AbstractValue:
+        value = self._item(self._parameters._abstract, index, "abstract parameter")
+        self._read_node("pa", index)
+        return value
+
+    def get_mutable_abstract_parameter(self, index: int) -> AbstractValue:
+        value = self._item(self._parameters._abstract, index, "abstract parameter")
+        self._change_node("pa", index)
+        return value
+
+
+def _view(model: BasicVector, flat: Array, offset: int) -> BasicVector:
+    """A vector of the model's type that is a window into the flat array."""
+    return model._view_of(flat[offset : offset + model.size()])

@@ -1,0 +1,156 @@
+"""How a block says that one of its computations is also a compiled operation on numbers of the Context."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from merganser.framework.core.context.leaf_context import LeafContext
+    from merganser.framework.core.context.store import CacheSlot
+    from merganser.framework.core.declarations.native_function import NativeOperation
+
+__all__ = [
+    "CONTINUOUS_STATE",
+    "CURRENT_TIME",
+    "FAILURE",
+    "LOG",
+    "OUTPUT",
+    "ContextualCode",
+    "DiscreteStateOf",
+    "EntryOf",
+    "InputOf",
+    "NativeCode",
+    "NextDiscreteStateOf",
+    "ParameterOf",
+    "ValueOf",
+    "may_compile",
+]
+
+
+@functools.cache
+def may_compile() -> bool:
+    """Whether there is compiled code at all: numba's switch NUMBA_DISABLE_JIT leaves plain Python only."""
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+
+
+class Operation(Protocol):
+    """A compiled operation that is not among those of the framework (framework/native/operations/operations.py)."""
+
+    def address(self) -> int:
+        """Where it stands; compiled, or taken from the disk, when first asked for."""
+
+
+class ContextualCode(Protocol):
+    """Native code that depends on the Context: on what is connected, or on whether it is worth while to compile it."""
+
+    def resolve(self, context: LeafContext) -> NativeCode | None:
+        """The operation in a Context of the block; None if there is none at the moment."""
+
+
+@dataclasses.dataclass(frozen=True)
+class InputOf:
+    """Stands for the offset at which the value of a vector input port of the block is found."""
+
+    port_index: int
+
+
+@dataclasses.dataclass(frozen=True)
+class ParameterOf:
+    """Stands for the offset of a group of numeric parameters of the block."""
+
+    index: int
+
+
+@dataclasses.dataclass(frozen=True)
+class DiscreteStateOf:
+    """Stands for the offset of a group of the discrete state of the block."""
+
+    index: int
+
+
+@dataclasses.dataclass(frozen=True)
+class EntryOf:
+    """Stands for the offset of the value of a cache entry of the block."""
+
+    index: int
+
+
+@dataclasses.dataclass(frozen=True)
+class NextDiscreteStateOf:
+    """Stands for the offset at which an update leaves the new values of a group of the discrete state."""
+
+    index: int
+
+
+@dataclasses.dataclass(frozen=True)
+class ValueOf:
+    """Stands for the offset of the value of a cache slot, or of a fixed input, of any block."""
+
+    source: Any
+
+
+class _Place:
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return self._name
+
+    def __reduce__(self) -> str:
+        return self._name  # a copy is the same offset
+
+
+OUTPUT = _Place("OUTPUT")  # where the result of the computation goes
+CONTINUOUS_STATE = _Place("CONTINUOUS_STATE")  # where the continuous state of the block is found
+CURRENT_TIME = _Place("CURRENT_TIME")  # where the time is found
+LOG = _Place("LOG")  # the log that the block keeps: capacity, then offsets of the number of samples, times and data
+
+FAILURE = _Place("FAILURE")  # address of an integer that an operation sets to 1 if it fails; Python then says why
+
+Argument = (
+    int | NDArray[Any] | InputOf | ParameterOf | DiscreteStateOf | EntryOf | NextDiscreteStateOf | ValueOf | _Place
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class NativeCode:
+    """A computation or an event handler as an operation, see framework/native/operations/operations.py.
+
+    Attributes:
+        operation: the operation's name, or the NativeOperation that calls a native function.
+        arguments: what the operation finds in its list of integers, one after the other: an integer stands for
+            itself, an array of constants for the offset of its first element, and `OUTPUT`, `CONTINUOUS_STATE`,
+            `InputOf(port_index)`, `ParameterOf(index)` and their like for offsets relative to the flat array of the
+            Context. `LOG` stands for four integers, `FAILURE` for an address.
+        on_stop: called when Python takes over after the operation may have run.
+        is_current: tells whether the operation is still right; asked before the loop goes on after Python. If it is
+            not, the operation is resolved again. None if it always is.
+        unasked: cache slots that Python may leave alone where the operation needs them: there is no operation unless
+            these are operations too, with all that they depend on, so that nobody sees that they were computed.
+        sources: the slots that it reads; None for those upstream of the computation.
+        reads_abstract_state: whether it reads numbers that stand for abstract state, so that it is no function of what
+            stands in the flat array.
+    """
+
+    operation: str | NativeOperation | Operation
+    arguments: tuple[Argument, ...]
+    on_stop: Callable[[], None] | None = None
+    is_current: Callable[[], bool] | None = None
+    unasked: tuple[CacheSlot, ...] = ()
+    sources: tuple[CacheSlot, ...] | None = None
+    reads_abstract_state: bool = False
+
+    def resolve(self, context: LeafContext) -> NativeCode | None:
+        """The operation in a Context; None if there is none."""
+        return self
+
+    def sources_in(self, context: LeafContext) -> list[Any]:
+        """What holds the values of input ports and cache entries that it reads; None for an input without a value."""
+        inputs = [context.sources[a.port_index] for a in self.arguments if isinstance(a, InputOf)]
+        return inputs + [context.slots[a.index] for a in self.arguments if isinstance(a, EntryOf)]

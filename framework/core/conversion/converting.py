@@ -1,0 +1,249 @@
+"""How a system becomes one of another scalar type: by a copy in which everything that holds scalars is replaced.
+
+The copy is that of copying.py. On the way each system becomes one of the class for the other scalars, vectors of
+scalars become vectors of the others, contexts are made again with the values that they had, and systems that have a
+converter of their own, or declare themselves again, are left to do so. What else the systems refer to is copied as it
+is: numbers and float arrays mix with all scalars, and where they do not (no element of a float array can become an
+AutoDiffXd) Python says so.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from merganser.framework.common.garbage import garbage_waits
+from merganser.framework.core.context.context import Context
+from merganser.framework.core.context.context_values import _rebuilt, take_values
+from merganser.framework.core.scalars.copying import PartOfSystem, Shared, Way, _CopyPickler, _CopyUnpickler
+from merganser.framework.core.scalars.scalars import cast, cast_array, dtype_of, scalar_of_array
+from merganser.framework.core.scalars.templates import Template, generic_class
+from merganser.framework.core.system.scalar_conversion import ConversionRefused
+from merganser.framework.core.system.system import System, new_system, origin_of
+from merganser.framework.core.values.values import BasicVector, _restore_vector
+
+__all__ = ["convert", "is_written_for_one_scalar"]
+
+Scalar = type[Any]
+_NOT_COPYABLE = (pickle.PicklingError, TypeError, AttributeError)
+
+
+def convert(system: Any, T: Scalar) -> Any:
+    """Returns a copy of the system that computes with scalars of type T, outside of any Diagram.
+
+    Raises:
+        ConversionRefused: the system, or one that it contains or refers to, does not support that.
+    """
+    if system._scalar is T:
+        raise ConversionRefused(system, T, f"its scalar type is {T.__name__} already")
+    try:
+        converted = _by_itself(system, T)
+        return _converted_copy(system, T) if converted is None else converted
+    except ConversionRefused as refusal:
+        inner = refusal.system
+        if inner is system:
+            raise
+        what = f"system '{inner.GetSystemPathname()}' of type {inner.GetSystemType()}"
+        what = f"{what} does not" if _is_inside(inner, system) else f"{_holder(system, inner)} refers to {what}"
+        raise ConversionRefused(system, T, f"because {what}: {refusal.reason}") from refusal.__cause__
+    except _Failed as failed:  # somebody's conversion function has raised an exception
+        assert failed.__cause__ is not None
+        raise failed.__cause__ from None
+
+
+def is_written_for_one_scalar(system: Any) -> bool:
+    """Whether the class is derived from an instantiation such as LeafSystem_[AutoDiffXd], so that it has no others."""
+    return system._scalar is not float and generic_class(type(system)) is type(system)
+
+
+class _Failed(Exception):
+    """The conversion function of a system has raised its cause."""
+
+
+def _by_own_converter(system: System, T: Scalar) -> Any:
+    converter = system._sys_converter
+    assert converter is not None
+    converted = converter._convert(T, system._scalar, system)
+    if converted is None:
+        raise ConversionRefused(system, T, converter._reason)
+    return converted
+
+
+def _by_itself(system: Any, T: Scalar) -> Any:
+    """The system as it converts itself, None if it is to be copied."""
+    if system._sys_converter is not None:
+        return _by_own_converter(system, T)
+    converted = system._sys_declared_anew(T)
+    if converted is None or not _is_all_of(converted, system):
+        return None
+    converted.set_name(system.get_name())
+    for mine, theirs in zip(system._sys_cache_entries, converted._sys_cache_entries):
+        theirs.take_over(mine)
+    return converted
+
+
+def _is_all_of(converted: Any, system: Any) -> bool:
+    """Whether a leaf system that declared itself again has all that the original has.
+
+    Others may have derived from its class, declared more ports for it, given it attributes or replaced its methods.
+    """
+    kinds = generic_class(type(converted)), generic_class(type(system))
+    return (
+        kinds[0] is kinds[1]
+        and converted._sys_declarations() == system._sys_declarations()
+        and all(_is_variable(name, type(converted)) for name in vars(system).keys() - vars(converted).keys())
+    )
+
+
+def _is_variable(name: str, cls: type[Any]) -> bool:
+    """Whether a class has an attribute by that name for objects to replace, which is no method."""
+    return hasattr(cls, name) and not callable(getattr(cls, name))
+
+
+def _converted_copy(system: System, T: Scalar) -> Any:
+    shared: list[Any] = []
+    buffer = io.BytesIO()
+    try:
+        with garbage_waits():  # twice as fast for thousands of systems
+            _ConversionPickler(buffer, shared, system, T).dump(system)
+            buffer.seek(0)
+            converted = _CopyUnpickler(buffer, shared).load()
+    except _NOT_COPYABLE as error:
+        culprit, what = _what_cannot_be_copied(system)
+        raise ConversionRefused(culprit, T, f"{what} cannot be copied: {error}") from error
+    _adopt(converted)
+    return converted
+
+
+def _adopt(system: Any) -> None:
+    """Tells the systems in a Diagram that they are in there; those from converters of their own do not know it."""
+    for subsystem in system._sys_subsystems() or ():
+        subsystem._sys_parent = system
+        _adopt(subsystem)
+
+
+class _ConversionPickler(_CopyPickler):
+    """Takes a system apart so that what is put together again is one of scalar type T."""
+
+    def __init__(self, buffer: io.BytesIO, shared: list[Any], system: System, T: Scalar) -> None:
+        super().__init__(buffer, shared, system._sys_parent)
+        self._system = system
+        self._target = T
+        self._source = system._scalar
+        self._by_themselves: dict[int, Any] = {id(system): None}  # by id; None: it is copied
+
+    def _reduced(self, obj: Any, way: Way) -> Any:
+        if way is Way.SCALAR and self._source is not float and self._holds_scalars(obj):
+            return self._by_reference(self._cast(obj))
+        if way is Way.SYSTEM and obj is not self._outside:
+            counterpart = self._counterpart_of(obj)
+            if counterpart is not None:
+                return self._by_reference(counterpart)
+        return super()._reduced(obj, way)
+
+    def _taken_apart(self, obj: Any) -> Any:
+        change = _CHANGES.get(type(obj))
+        if change is None:
+            change = _CHANGES[type(obj)] = _change_of(type(obj))
+        if change is System:
+            return new_system, (self._origin_for(obj), self._target), obj.__getstate__()
+        if type(obj) is BasicVector:
+            return self._by_reference(obj._cast(self._target))
+        if change is BasicVector:
+            values = Shared(cast_array(obj._values, self._target))  # an array of many objects
+            return _vector_of, (type(obj), values, getattr(obj, "__dict__", None))
+        if change is Context and obj.parent is None:
+            return _rebuilt, (obj.system, dtype_of(self._target), take_values(obj))
+        return super()._taken_apart(obj)
+
+    def _origin_for(self, system: System) -> type[Any] | Template:
+        if system._scalar is not self._target and is_written_for_one_scalar(system):
+            raise ConversionRefused(
+                system,
+                self._target,
+                f"its class is derived from one for {system._scalar.__name__}; derive it from LeafSystem, or define it "
+                "with TemplateSystem",
+            )
+        return origin_of(system)
+
+    def _counterpart_of(self, obj: Any) -> Any:
+        """What takes the place of a system, or of a part of one, if that system converts itself; None if not."""
+        owner = obj._owner() if isinstance(obj, PartOfSystem) else obj
+        if owner is None or owner._scalar is self._target or owner is self._outside:
+            return None
+        if id(owner) not in self._by_themselves:
+            try:
+                self._by_themselves[id(owner)] = _by_itself(owner, self._target)
+            except _NOT_COPYABLE as error:
+                raise _Failed from error
+        converted = self._by_themselves[id(owner)]
+        return converted if converted is None or obj is owner else obj._counterpart_in(converted)
+
+    def _holds_scalars(self, obj: Any) -> bool:
+        """Whether it is a scalar of the system's type, or an array of them."""
+        if isinstance(obj, np.ndarray):
+            return obj.dtype == object and scalar_of_array(obj) is self._source
+        return type(obj) is self._source
+
+    def _cast(self, obj: Any) -> Any:
+        try:
+            return (cast_array if isinstance(obj, np.ndarray) else cast)(obj, self._target)
+        except RuntimeError as error:
+            reason = f"it holds a symbolic expression without a value: {error}"
+            raise ConversionRefused(self._system, self._target, reason) from error
+
+
+_CHANGES: dict[type[Any], type[Any]] = {}  # which of these three a class is derived from, if any
+
+
+def _change_of(kind: type[Any]) -> type[Any]:
+    bases: tuple[type[Any], ...] = (System, BasicVector, Context)
+    return next((base for base in bases if issubclass(kind, base)), object)
+
+
+def _vector_of(kind: type[BasicVector], values: Shared, attributes: dict[str, Any] | None) -> BasicVector:
+    return _restore_vector(kind, values.value, attributes)
+
+
+# ---------------------------------------------------------------------- who is to blame
+
+
+def _is_inside(system: System, outer: System) -> bool:
+    return system is outer or (system._sys_parent is not None and _is_inside(system._sys_parent, outer))
+
+
+def _holder(system: System, other: System) -> str:
+    """Names what refers to another system: an attribute of this system or of one inside, if it is that simple."""
+    for part in _tree(system):
+        for name, value in vars(part).items():
+            if value is other:
+                return f"the attribute '{name}' of system '{part.GetSystemPathname()}'"
+    return "it"
+
+
+class _AttributePickler(_CopyPickler):
+    """Copies one attribute of a system, without other systems that it refers to."""
+
+    def _reduced(self, obj: Any, way: Way) -> Any:
+        return self._by_reference(obj) if isinstance(obj, System) else super()._reduced(obj, way)
+
+
+def _what_cannot_be_copied(system: System) -> tuple[System, str]:
+    """The system, this one or one inside, with an attribute that cannot be copied, and which that is."""
+    for part in _tree(system):
+        for name, value in vars(part).items():
+            try:
+                _AttributePickler(io.BytesIO(), [], None).dump(value)
+            except _NOT_COPYABLE:
+                return part, f"its attribute '{name}' ({type(value).__name__})"
+    return system, "something that it refers to"
+
+
+def _tree(system: System) -> Iterator[System]:
+    yield system
+    for subsystem in system._sys_subsystems() or ():
+        yield from _tree(subsystem)

@@ -1,0 +1,204 @@
+"""Carrying out simultaneous events: every handler sees the values from before, then all changes are made at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from merganser.framework.common.errors import note_place
+from merganser.framework.core.declarations.events import (
+    DID_ITS_WORK,
+    DID_NOTHING,
+    DeclaredEvent,
+    EventKind,
+    EventStatus,
+    most_severe,
+)
+from merganser.framework.core.values.state import DiscreteValues
+
+if TYPE_CHECKING:
+    from merganser.framework.core.context.context import Context
+    from merganser.framework.core.context.leaf_context import LeafContext
+
+__all__ = [
+    "NOTHING_BEGUN",
+    "Begun",
+    "UpdateList",
+    "Updates",
+    "call_handler",
+    "compute_updates",
+    "execute",
+    "in_phases",
+    "make_updates",
+    "of_kind",
+    "raise_if_failed",
+]
+
+EventList = Sequence[tuple["LeafContext", DeclaredEvent]]
+UpdateList = Sequence[tuple["LeafContext", Any]]
+Updates = tuple[EventKind, list[tuple["LeafContext", Any]], EventStatus, EventList]  # the last: what they come from
+
+
+class Begun(NamedTuple):
+    """Simultaneous updates of which the first ones have been computed.
+
+    Attributes:
+        updates: see `compute_updates`.
+        num_events: how many events have computed them.
+        statuses: what these have come to, as far as it matters.
+    """
+
+    updates: UpdateList
+    num_events: int
+    statuses: list[EventStatus]
+
+
+NOTHING_BEGUN = Begun((), 0, [])
+
+
+def of_kind(events: EventList, kind: EventKind) -> list[tuple[LeafContext, DeclaredEvent]]:
+    """Those of one kind."""
+    return [item for item in events if item[1].kind is kind]
+
+
+def in_phases(events: EventList) -> tuple[list[tuple[LeafContext, DeclaredEvent]], ...]:
+    """Simultaneous events as they happen: unrestricted updates, then discrete updates, then publish events.
+
+    Unrestricted updates that join the discrete ones stand after these, so that nothing they leave elsewhere than in the
+    state is there when the handlers of the others look.
+    """
+    unrestricted = of_kind(events, EventKind.UNRESTRICTED_UPDATE)
+    joining = [item for item in unrestricted if item[1].joins_discrete_updates]
+    if joining:
+        unrestricted = [item for item in unrestricted if not item[1].joins_discrete_updates]
+    return unrestricted, of_kind(events, EventKind.DISCRETE_UPDATE) + joining, of_kind(events, EventKind.PUBLISH)
+
+
+def execute(
+    events: EventList,
+    kind: EventKind,
+    journal: list[Updates] | None = None,
+    done: list[EventStatus] | None = None,
+    begun: Begun = NOTHING_BEGUN,
+) -> EventStatus:
+    """Carries out the events of one phase.
+
+    If a handler raises or reports failure, the state stays as it was.
+
+    Args:
+        events: events of one phase with the contexts of their leaf systems, see `in_phases`.
+        kind: what events of this phase are.
+        journal: the updates are added here before they are made, so that who catches an interrupt in their midst can
+            complete them by `make_updates`.
+        done: what the first of the publish events have come to, which have happened before; gets the statuses of the
+            others, each as soon as its handler has returned.
+        begun: what has been done of the updates.
+
+    Returns:
+        The most severe status that any handler returned, only to be read.
+    """
+    if kind is EventKind.PUBLISH:
+        done = [] if done is None else done
+        for context, event in events[len(done) :] if done else events:
+            # No signal is looked at between the return of a handler and the end of this line.
+            done += [call_handler(context, event)]
+        return done[0] if len(done) == 1 else most_severe(done)  # nearly always; 6 % of an event
+    status, updates = compute_updates(events, begun)
+    if status is not DID_ITS_WORK and (status is DID_NOTHING or status.failed()):
+        return status
+    if journal is not None:
+        journal.append((kind, updates, status, events))
+    make_updates(updates)
+    return status
+
+
+def make_updates(updates: UpdateList) -> None:
+    """Makes the state what `compute_updates` has computed; doing it twice is the same as doing it once."""
+    for context, values in updates:
+        down = context.layout.down
+        if isinstance(values, DiscreteValues):
+            context.store.change(down["xd"], context)
+        else:
+            context.store.change(down["xc"] | down["xd"] | down["xa"], context)
+        context._take_over(values)
+
+
+def compute_updates(
+    events: EventList, begun: Begun = NOTHING_BEGUN, is_question: bool = False
+) -> tuple[EventStatus, list[tuple[LeafContext, Any]]]:
+    """Computes what simultaneous updates would make of the state, and changes nothing.
+
+    Args:
+        events: updates with the contexts of their leaf systems; those of one leaf system stand together.
+        begun: what has been done of that.
+        is_question: whether nothing is to be updated, and what an interrupt has left to be updated must stay.
+
+    Returns:
+        The most severe status, only to be read, and for each leaf context concerned its new DiscreteValues or State.
+        Unless it is a question, they are room that belongs to the context, good until the next update.
+    """
+    statuses, updates = [*begun.statuses], [*begun.updates]
+    leaf: LeafContext | None = None
+    values: Any = None
+    for context, event in events[begun.num_events :] if begun.num_events else events:
+        if context is not leaf:
+            leaf = context
+            is_discrete = event.kind is EventKind.DISCRETE_UPDATE
+            if is_question:
+                values = context._discrete.Clone() if is_discrete else context.get_state().Clone()
+            else:
+                values = context._copied_discrete_values() if is_discrete else context._copied_state()
+            updates.append((context, values))
+        status = call_handler(context, event, values)
+        statuses.append(status)
+        if status._severity is EventStatus.Severity.kFailed:
+            break
+    return statuses[0] if len(statuses) == 1 else most_severe(statuses), updates
+
+
+def raise_if_failed(status: EventStatus, context: Context) -> None:
+    """Raises an error that names the system and gives the message, if an event handler reported failure."""
+    if status.failed():
+        system = status.system() or context.system
+        raise RuntimeError(
+            f"An event handler of system '{system.GetSystemPathname()}' failed at time "
+            f"{context.store.flat.item(0)} s: {status.message()}"
+        )
+
+
+def _by(handler: Any) -> str:
+    """Which function handles an event, for messages; nothing about one without a name."""
+    name = getattr(handler, "__qualname__", "").rpartition("<locals>.")[2]
+    return f", by {name}" if name and "<" not in name else ""
+
+
+def call_handler(context: LeafContext, event: DeclaredEvent, values: Any = None) -> EventStatus:
+    """Calls the handler of an event; returns its status, with the system if that matters.
+
+    Where the handler did its work, or had nothing to do, that is the one object DID_ITS_WORK, or DID_NOTHING.
+
+    Args:
+        context: of the leaf system.
+        event: what happens.
+        values: where an update puts its results.
+    """
+    try:
+        result = event.handler(context) if values is None else event.handler(context, values)
+    except Exception as error:
+        note_place(
+            error,
+            f"while handling the {event.trigger.name[1:]} {event.kind.value} event of system "
+            f"'{context.system.GetSystemPathname()}' at time {context.store.flat.item(0)} s{_by(event.handler)}",
+        )
+        raise
+    if result is None:
+        return DID_ITS_WORK
+    if not isinstance(result, EventStatus):
+        raise TypeError(
+            f"The {event.trigger.name[1:]} {event.kind.value} event of system "
+            f"'{context.system.GetSystemPathname()}' must return an EventStatus or None; got {type(result).__name__} "
+            f"({result!r}){_by(event.handler)}."
+        )
+    if result._severity <= EventStatus.Severity.kSucceeded:
+        return DID_ITS_WORK if result._severity is EventStatus.Severity.kSucceeded else DID_NOTHING
+    return result if result._system is not None else EventStatus(result._severity, context.system, result._message)

@@ -1,0 +1,121 @@
+"""Declarations of a leaf system that take native functions."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import Any
+
+from merganser.framework.common.errors import Where
+from merganser.framework.core.context.native_code import ContextualCode, NativeCode
+from merganser.framework.core.declarations.events import Arrivals, DeclaredEvent, Demand, EventKind, TriggerType
+from merganser.framework.core.declarations.native_function import (
+    BoundNativeFunction,
+    NativeFunction,
+    NativeHandler,
+    next_state,
+    result_of,
+)
+from merganser.framework.core.values.values import BasicVector
+
+__all__ = ["NativeDeclarations"]
+
+_GROUP = re.compile(r"next_xd(\d+)|xd(\d+)_next")
+
+
+class NativeDeclarations:
+    """What a leaf system declares by means of native functions (see native_function.py)."""
+
+    _sys_derivatives: BoundNativeFunction | None = None  # given to DeclareTimeDerivatives
+
+    def DeclareTimeDerivatives(self: Any, calc: NativeFunction) -> None:
+        """Computes the time derivatives of the continuous state by a native function.
+
+        It takes the place of overriding `DoCalcTimeDerivatives`. Declare ports, state and parameters before.
+
+        Args:
+            calc: made by `native`; its last parameter receives the derivatives.
+
+        Raises:
+            TypeError: `calc` was not made by `native`.
+            RuntimeError: there is no continuous state.
+            ValueError: the system has nothing of a parameter's name.
+        """
+        self._declare_derivatives(calc)
+
+    def _declare_derivatives(self: Any, calc: NativeFunction, of: type[Any] | None = None) -> None:
+        """Declares derivatives; those of a class, if it is given, which derived classes may override after all."""
+        where = Where("System '{}': DeclareTimeDerivatives", self)
+        if not isinstance(calc, NativeFunction):
+            raise TypeError(
+                f"{where} takes a function decorated with @native, got {type(calc).__name__}. To use ordinary Python, "
+                "override DoCalcTimeDerivatives(context, derivatives)."
+            )
+        if self._sys_xcdot_entry is None:
+            raise RuntimeError(f"{where}: there is no continuous state; call DeclareContinuousState before.")
+        entry = self._sys_cache_entries[self._sys_xcdot_entry]
+        self._sys_derivatives = calc.bind(self, "time derivatives", result_of(entry.vector_size))
+        if of is None or not self._overrides_derivatives(of):
+            entry.use_function(self._sys_derivatives)
+
+    def _bound(self: Any, calc: NativeFunction, what: str, model: Any) -> BoundNativeFunction:
+        """The callback of a cache entry."""
+        if not isinstance(model, BasicVector):
+            raise TypeError(
+                f"{what.capitalize()} of system '{self.GetSystemPathname()}' is abstract; a native function can only "
+                "fill in vectors."
+            )
+        return calc.bind(self, what, result_of(model.size()))
+
+    def _bound_update(
+        self: Any, update: NativeFunction, kind: EventKind
+    ) -> tuple[NativeHandler, BoundNativeFunction]:
+        """The handler of a discrete update, and its operation."""
+        where = f"{update.describe()}, {kind.value} of system '{self.GetSystemPathname()}'"
+        if kind is not EventKind.DISCRETE_UPDATE:
+            raise TypeError(f"{where}: a native function can only be the handler of discrete updates.")
+        models = self._sys_discrete_models
+        groups: list[int] = []
+        for name in reversed(update.parameters):
+            found = _GROUP.fullmatch(name)
+            if not found:
+                break
+            groups.insert(0, int(found[1] or found[2]))
+        if not groups and len(models) == 1:
+            groups = [0]  # under any name
+        if not groups or max(groups) >= len(models):
+            raise ValueError(
+                f"{where}: there are {len(models)} groups of discrete state. Where there is more than one, name the "
+                "last parameters next_xd0, next_xd1, ... for the groups to update."
+            )
+        results = (next_state(group, models[group].size()) for group in groups)
+        bound = update.bind(self, kind.value, *results)
+        return NativeHandler(bound, groups), bound
+
+    def _use_native_event(self: Any, code: NativeCode | ContextualCode) -> None:
+        """Says that an operation does the same as the handler of the event declared last."""
+        *earlier, last = self._sys_events
+        self._sys_events = (*earlier, dataclasses.replace(last, native=code))
+
+    def _join_discrete_updates(self: Any) -> None:
+        """Says that the unrestricted update declared last happens together with discrete updates."""
+        *earlier, last = self._sys_events
+        self._sys_events = (*earlier, dataclasses.replace(last, joins_discrete_updates=True))
+
+    def _publish_on_demand(self: Any, demand: Demand) -> None:
+        """Says that the publish event declared last need not happen each time."""
+        *earlier, last = self._sys_events
+        self._sys_events = (*earlier, dataclasses.replace(last, demand=demand))
+
+    def _declare_arrivals(self: Any, kind: EventKind, handler: Any, arrivals: Arrivals) -> None:
+        """Declares an event that happens when something has come from outside."""
+        self._sys_events += (DeclaredEvent(kind, TriggerType.kTimed, handler, arrivals=arrivals),)
+
+    def _new_parameter_name(self: Any, name: str | None, index: int) -> str:
+        if name is None:
+            return f"p{index}"
+        if name in self._sys_numeric_parameter_names:
+            raise ValueError(
+                f"System '{self.GetSystemPathname()}' has a numeric parameter '{name}' already; names must differ."
+            )
+        return name

@@ -1,0 +1,203 @@
+"""Numba's side of records_of_arrays.py: records as two pointers, whose fields are read when code asks for them.
+
+Imported when something is compiled: it imports numba.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numba
+from numba import types
+from numba.extending import (
+    lower_builtin,
+    lower_getattr_generic,
+    make_attribute_wrapper,
+    models,
+    overload,
+    register_model,
+)
+
+from merganser.framework.native.compiler.numba_inside import (
+    AbstractTemplate,
+    AttributeTemplate,
+    cgutils,
+    infer_getattr,
+    infer_global,
+    populate_array,
+    signature,
+)
+from merganser.framework.native.memory.records_of_arrays import (
+    ArrayOf,
+    Field,
+    RecordOf,
+    fields_of,
+    is_record_class,
+    size_of,
+)
+
+__all__ = ["describe_record"]
+
+_VALUES, _INTEGERS = types.CPointer(types.float64), types.CPointer(types.int64)
+
+
+class _RecordType(types.Type):
+    """A record: pointers to the numbers of a Context, and to the integers of the record."""
+
+    def __init__(self, record: type) -> None:
+        self.record = record
+        super().__init__(name=f"record {record.__module__}.{record.__qualname__}")
+
+
+class _ListType(types.Type):
+    """Several records of one class: the same for the first of them, and their number."""
+
+    def __init__(self, record: type) -> None:
+        self.record = record
+        super().__init__(name=f"records {record.__module__}.{record.__qualname__}")
+
+
+@register_model(_RecordType)
+class _RecordModel(models.StructModel):
+    def __init__(self, dmm: Any, fe_type: Any) -> None:
+        super().__init__(dmm, fe_type, [("values", _VALUES), ("integers", _INTEGERS)])
+
+
+@register_model(_ListType)
+class _ListModel(models.StructModel):
+    def __init__(self, dmm: Any, fe_type: Any) -> None:
+        super().__init__(dmm, fe_type, [("values", _VALUES), ("integers", _INTEGERS), ("size", types.int64)])
+
+
+make_attribute_wrapper(_ListType, "size", "size")
+
+
+def describe_record(record: type, values: Any, integers: Any) -> Any:
+    """Numba's description of `record_at`."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _pointers(context, builder, signature.return_type, *arguments)
+
+    return _RecordType(record)(values, integers), generate
+
+
+def _pointers(context: Any, builder: Any, kind: Any, values: Any, integers: Any) -> Any:
+    made = cgutils.create_struct_proxy(kind)(context, builder)
+    made.values, made.integers = values, integers
+    return made._getvalue()
+
+
+# ------------------------------------------------------------------ fields
+
+
+def _type_of(field: Field) -> Any:
+    kind = field.kind
+    if field.is_list:
+        return _ListType(kind)
+    if isinstance(kind, ArrayOf):
+        return types.Array(numba.from_dtype(kind.dtype), kind.num_dimensions, "C")
+    if isinstance(kind, RecordOf):
+        return numba.from_dtype(kind.dtype)
+    if is_record_class(kind):
+        if not field.is_one_value:
+            return _RecordType(kind)
+        return types.NamedTuple(tuple(map(_type_of, fields_of(kind).values())), kind)
+    return types.float64 if kind is float else types.int64
+
+
+@infer_getattr
+class _Fields(AttributeTemplate):
+    """The types of fields."""
+
+    key = _RecordType
+
+    def generic_resolve(self, kind: Any, name: str) -> Any:  # type: ignore[override]
+        field = fields_of(kind.record).get(name)
+        return None if field is None else _type_of(field)
+
+
+@lower_getattr_generic(_RecordType)
+def _read_field(context: Any, builder: Any, kind: Any, value: Any, name: str) -> Any:
+    record = cgutils.create_struct_proxy(kind)(context, builder, value)
+    return _read(context, builder, fields_of(kind.record)[name], record.values, record.integers)
+
+
+def _read(context: Any, builder: Any, field: Field, values: Any, integers: Any) -> Any:
+    kind, result = field.kind, _type_of(field)
+    if field.is_list:
+        size, distance = _load(builder, integers, field.start, 2)
+        made = cgutils.create_struct_proxy(result)(context, builder)
+        made.values, made.integers, made.size = values, builder.gep(integers, [distance]), size
+        return made._getvalue()
+    if isinstance(kind, ArrayOf):
+        return _read_array(context, builder, field, result, values, integers)
+    if is_record_class(kind):
+        start = builder.gep(integers, [_integer(field.start)])
+        if not field.is_one_value:
+            return _pointers(context, builder, result, values, start)
+        parts = [_read(context, builder, part, values, start) for part in fields_of(kind).values()]
+        return context.make_tuple(builder, result, parts)
+    (number,) = _load(builder, integers, field.start, 1)
+    if isinstance(kind, RecordOf):
+        return builder.inttoptr(number, context.get_value_type(result))
+    return builder.bitcast(number, context.get_value_type(result)) if kind is float else number
+
+
+def _read_array(context: Any, builder: Any, field: Field, result: Any, values: Any, integers: Any) -> Any:
+    numbers = _load(builder, integers, field.start, field.size())
+    shape = numbers[field.size() - field.kind.num_dimensions :]
+    pointer = context.get_data_type(result.dtype).as_pointer()
+    if field.kind.is_in_context:
+        data = builder.bitcast(builder.gep(values, [builder.add(numbers[0], numbers[1])]), pointer)
+    else:
+        data = builder.inttoptr(numbers[0], pointer)
+    size = _integer(field.kind.dtype.itemsize)
+    strides = [size]
+    for n in reversed(shape[1:]):
+        strides.insert(0, builder.mul(strides[0], n))
+    array = context.make_array(result)(context, builder)
+    populate_array(array, data=data, shape=shape, strides=strides, itemsize=size, meminfo=None)
+    return array._getvalue()
+
+
+def _integer(number: int) -> Any:
+    return cgutils.ir.IntType(64)(number)
+
+
+def _load(builder: Any, integers: Any, start: int, count: int) -> list[Any]:
+    return [builder.load(builder.gep(integers, [_integer(start + n)])) for n in range(count)]
+
+
+# ------------------------------------------------------------------ lists
+
+
+@infer_global(operator.getitem)
+class _Item(AbstractTemplate):
+    """The type of records[n]."""
+
+    def generic(self, args: Any, kws: Any) -> Any:
+        if isinstance(args[0], _ListType) and isinstance(args[1], types.Integer):
+            return signature(_RecordType(args[0].record), args[0], types.int64)
+        return None
+
+
+@lower_builtin(operator.getitem, _ListType, types.int64)
+def _item(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    kind = signature.args[0]
+    records = cgutils.create_struct_proxy(kind)(context, builder, arguments[0])
+    distance = builder.mul(arguments[1], _integer(size_of(kind.record)))
+    return _pointers(
+        context, builder, signature.return_type, records.values, builder.gep(records.integers, [distance])
+    )
+
+
+@overload(len)
+def _length(records: Any) -> Any:
+    if not isinstance(records, _ListType):
+        return None
+
+    def length(records: Any) -> Any:
+        return records.size
+
+    return length

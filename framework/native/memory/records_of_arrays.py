@@ -1,0 +1,225 @@
+"""Named tuples of arrays, handed to compiled code as one list of integers.
+
+A record is a class derived from NamedTuple whose fields say by their type hints what they hold:
+
+    class Pendulum(NamedTuple):
+        x: Annotated[Array, ArrayOf(FLOAT)]         # an array: where it stands, and its shape
+        gains: Annotated[Array, ArrayOf(FLOAT, 2)]
+        settings: Annotated[Any, RecordOf(dtype)]   # one record of a dtype: where it stands
+        size: int
+        length: float
+        motor: Motor                                # another such class
+        hull: Annotated[Hull, ONE_VALUE]            # one that kernels take as an argument
+        inputs: tuple[Input, ...]                   # any number of another such class
+        simulate: Code                              # a kernel: where it stands
+
+`integers_of(record)` writes the list, `record_at` of the class reads it in compiled code: there a record is two
+pointers, and each field is read when code asks for it, by the name that Python knows it by. So one text serves both. In
+a record for compiled code, kernels are given by their addresses, and arrays among the numbers of a Context by their
+`Placed`.
+
+Nothing here keeps arrays alive: whoever makes the list keeps them as long as it may be read. Types are those of the
+hints, compiled code does not look whether they are true; `integers_of` does.
+"""
+
+from __future__ import annotations
+
+import functools
+import struct
+from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from merganser.framework.core.context.native_code import Argument
+from merganser.framework.native.compiler.extending import import_whole, intrinsic, tell_module
+from merganser.framework.native.memory.addresses import address_of_array
+
+__all__ = ["FLOAT", "INTEGER", "ONE_VALUE", "ArrayOf", "Code", "Field", "Placed", "RecordOf", "fields_of",
+           "integers_of", "placed_beside", "record_at"]  # fmt: skip
+
+FLOAT, INTEGER = np.dtype(np.float64), np.dtype(np.int64)
+ONE_VALUE = "one value"
+
+
+class ArrayOf(NamedTuple):
+    """A C-contiguous array.
+
+    Attributes:
+        dtype: of its elements.
+        num_dimensions: how many indices it has.
+        is_in_context: whether it stands among the numbers of a Context, where it is in compiled code.
+    """
+
+    dtype: np.dtype[Any]
+    num_dimensions: int = 1
+    is_in_context: bool = False
+
+
+class RecordOf(NamedTuple):
+    """One element of an array of records.
+
+    Attributes:
+        dtype: of the record.
+    """
+
+    dtype: np.dtype[Any]
+
+
+class _Kernel(NamedTuple):
+    """A kernel, in compiled code its address."""
+
+
+Code = Annotated[Any, _Kernel()]
+
+
+class Placed(NamedTuple):
+    """Where an array stands among the numbers of a Context.
+
+    Attributes:
+        place: an argument of the operation (core/context/native_code.py).
+        shape: of the array.
+        first: how many numbers after that place it begins.
+    """
+
+    place: Argument
+    shape: tuple[int, ...]
+    first: int = 0
+
+
+def placed_beside(array: np.ndarray[Any, Any], numbers: np.ndarray[Any, Any]) -> Placed:
+    """Where an array that is no part of the numbers of a Context stands, counted from where these begin."""
+    return Placed((address_of_array(array) - address_of_array(numbers)) // numbers.itemsize, array.shape)
+
+
+class Field(NamedTuple):
+    """What a field of a record is, and where it stands among the integers of the record.
+
+    Attributes:
+        start: of its first integer.
+        kind: ArrayOf, RecordOf, int, float, Code, or a class of records.
+        is_one_value: whether kernels take it as an argument.
+        is_list: whether it is any number of such records.
+    """
+
+    start: int
+    kind: Any
+    is_one_value: bool = False
+    is_list: bool = False
+
+    def size(self) -> int:
+        """How many integers it takes in its record."""
+        if self.is_list:
+            return 2
+        if isinstance(self.kind, ArrayOf):
+            return self.kind.num_dimensions + (2 if self.kind.is_in_context else 1)
+        return size_of(self.kind) if is_record_class(self.kind) else 1
+
+
+def is_record_class(kind: Any) -> bool:
+    """Whether a type is a class derived from NamedTuple."""
+    return isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")
+
+
+@functools.cache
+def fields_of(record: Any) -> dict[str, Field]:
+    """The fields of a class of records.
+
+    Raises:
+        TypeError: a field has no type hint of those above.
+    """
+    fields: dict[str, Field] = {}
+    start = 0
+    hints = get_type_hints(record, include_extras=True)
+    for name in record._fields:
+        field = fields[name] = _field(f"{record.__qualname__}.{name}", start, hints[name])
+        start += field.size()
+    return fields
+
+
+def _field(name: str, start: int, hint: Any) -> Field:
+    if get_origin(hint) is Annotated:
+        kind, mark = get_args(hint)
+        return Field(start, kind, is_one_value=True) if mark == ONE_VALUE else Field(start, mark)
+    if get_origin(hint) is tuple:
+        return Field(start, get_args(hint)[0], is_list=True)
+    if hint in (int, float) or is_record_class(hint):
+        return Field(start, hint)
+    raise TypeError(f"{name}: compiled code does not know what {hint} is; see records_of_arrays.py.")
+
+
+@functools.cache
+def size_of(record: Any) -> int:
+    """How many integers a record takes, without what its lists hold."""
+    return sum(field.size() for field in fields_of(record).values())
+
+
+# ------------------------------------------------------------------ Python's side
+
+
+def integers_of(record: Any) -> tuple[Argument, ...]:
+    """The integers of a record, as arguments of an operation (core/context/native_code.py); those of lists come last.
+
+    Raises:
+        TypeError: a field does not hold what the hint says.
+    """
+    record_class: Any = type(record)
+    integers: list[Argument] = [0] * size_of(record_class)
+    _write(integers, 0, record)
+    return tuple(integers)
+
+
+def _write(integers: list[Argument], start: int, record: Any) -> None:
+    record_class: Any = type(record)
+    for (name, field), value in zip(fields_of(record_class).items(), record):
+        at, kind = start + field.start, field.kind
+        if field.is_list:
+            first = len(integers)
+            integers[at : at + 2] = len(value), first - start
+            integers.extend([0] * (len(value) * size_of(kind)))
+            for n, item in enumerate(value):
+                _write(integers, first + n * size_of(kind), item)
+        elif is_record_class(kind):
+            if type(value) is not kind:
+                raise TypeError(f"{record_class.__qualname__}.{name} must be a {kind.__qualname__}.")
+            _write(integers, at, value)
+        else:
+            written = _integers(f"{record_class.__qualname__}.{name}", kind, value)
+            integers[at : at + len(written)] = written
+
+
+def _integers(name: str, kind: Any, value: Any) -> tuple[Argument, ...]:
+    if kind is float:
+        return struct.unpack("q", struct.pack("d", value))
+    if isinstance(kind, ArrayOf) and kind.is_in_context:
+        if not (isinstance(value, Placed) and len(value.shape) == kind.num_dimensions):
+            raise TypeError(f"{name} must be the place of an array of {kind.num_dimensions} dimensions in a Context.")
+        return (value.place, value.first, *value.shape)
+    if isinstance(kind, ArrayOf):
+        is_right = isinstance(value, np.ndarray) and value.dtype == kind.dtype and value.ndim == kind.num_dimensions
+        if not (is_right and value.flags.c_contiguous):
+            raise TypeError(f"{name} must be a contiguous array of {kind.dtype}, got {value!r:.100}.")
+        return (address_of_array(value), *value.shape)
+    if isinstance(kind, RecordOf):
+        if getattr(value, "dtype", None) != kind.dtype:
+            raise TypeError(f"{name} must be a record of {kind.dtype}, got {value!r:.100}.")
+        return (address_of_array(value),)
+    if not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name} must be {'an address' if kind == _Kernel() else 'an integer'}, got {value!r:.100}.")
+    return (int(value),)
+
+
+# ------------------------------------------------------------------ the side of compiled code
+
+
+@functools.cache
+def record_at(record: Any) -> Any:
+    """What compiled code calls with the pointers of an operation to values and integers; it gives the record."""
+
+    def describe(typingctx: Any, values: Any, integers: Any) -> Any:
+        record_types = import_whole("merganser.framework.native.memory.record_types")
+        return record_types.describe_record(record, values, integers)
+
+    return intrinsic(describe)
+
+
+tell_module("merganser.framework.native.memory.record_types")

@@ -1,0 +1,376 @@
+"""Assembling operations: from the native code of cache entries and events to arrays that a compiled loop reads.
+
+Every offset is given in elements, relative to the flat array of the Context; that of constants, which have an array of
+their own, relative to that.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.framework.core.context.derivatives import trace_upstream, upstream
+from merganser.framework.core.context.native_code import (
+    CONTINUOUS_STATE,
+    CURRENT_TIME,
+    FAILURE,
+    LOG,
+    OUTPUT,
+    ContextualCode,
+    DiscreteStateOf,
+    EntryOf,
+    InputOf,
+    NativeCode,
+    NextDiscreteStateOf,
+    ParameterOf,
+    ValueOf,
+)
+from merganser.framework.core.context.store import CacheSlot, FixedInputPortValue
+from merganser.framework.core.declarations.native_function import BoundNativeFunction
+from merganser.framework.native.memory.growing_array import GrowingArray
+from merganser.framework.native.operations.operation_list import OperationList
+from merganser.framework.native.operations.operations import address_of, has_complex_form
+
+if TYPE_CHECKING:
+    from merganser.framework.core.context.leaf_context import LeafContext
+    from merganser.framework.core.context.store import Store
+
+__all__ = ["Assembly", "LogOffsets", "offset_in", "order_of_computation"]
+
+_ITEM = 8  # bytes of an integer
+
+
+class LogOffsets:
+    """A log that operations write to, and where in the list of integers its offsets stand.
+
+    Attributes:
+        context: of the sink that keeps the log.
+        first: position of the first of its four integers.
+    """
+
+    def __init__(self, context: LeafContext, first: int) -> None:
+        self.context = context
+        self.first = first
+        self._arrays: tuple[NDArray[Any], ...] = ()
+        self._offsets: list[int] = []
+
+    def log(self) -> Any:
+        """The VectorLog."""
+        return _log_of(self.context)
+
+    def offsets_in(self, flat: NDArray[Any], arrays: tuple[NDArray[Any], ...]) -> list[int]:
+        """Where arrays of the log stand, see `offset_in`; they are kept alive, as the loop knows where they are."""
+        if len(arrays) != len(self._arrays) or any(map(operator.is_not, arrays, self._arrays)):
+            self._arrays, self._offsets = arrays, [offset_in(flat, array) for array in arrays]
+        return self._offsets
+
+
+def _has_log(code: NativeCode) -> bool:
+    return any(argument is LOG for argument in code.arguments)
+
+
+def _log_of(context: LeafContext) -> Any:
+    system: Any = context.system
+    return system.GetLog(context)
+
+
+class Assembly:
+    """A growing list of operations on the values of one Context tree, floats or complex numbers.
+
+    Attributes:
+        logs: the logs that operations write to, each once for every event that writes to it.
+        operations: what has been assembled, as `finish` leaves it.
+        reads_abstract_state: whether any operation does, see NativeCode.reads_abstract_state.
+        waiting: native code that is no operation yet, with the contexts of its blocks.
+        write_backs: to be called when Python takes over, see NativeCode.on_stop.
+        checks: whether operations are still right, see NativeCode.is_current.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._is_complex = store.flat.dtype == np.complex128
+        self._numbers: list[float] = []
+        self._integers: list[int] = []
+        self._addresses: list[int] = []
+        self._starts: list[int] = []  # positions in the list of integers
+        self._known: dict[tuple[int, ...], tuple[int, int]] = {}  # address and start of what was added before
+        self._codes: dict[tuple[int, int], NativeCode] = {}  # what was found, by native code and context
+        self._kept: list[Any] = []  # what these are known by
+        self._possible: dict[tuple[int, int], NativeCode] = {}  # what has been found to be an operation
+        self._arrays = GrowingArray(np.int64), GrowingArray(np.int64), GrowingArray(np.int64), GrowingArray(np.float64)
+        self.logs: list[LogOffsets] = []
+        self.operations = OperationList(store.flat)
+        self.write_backs: list[Callable[[], None]] = []
+        self.checks: list[Callable[[], bool]] = []
+        self.reads_abstract_state = False
+        self.waiting: list[tuple[NativeCode | ContextualCode, LeafContext]] = []
+        self._left_to_python: set[int] = set()  # cache entries, by their bits
+
+    def __len__(self) -> int:
+        return len(self._addresses)
+
+    def add(self, native: NativeCode | ContextualCode, context: LeafContext, output: int = 0) -> bool:
+        """Adds an operation.
+
+        Args:
+            native: what it is.
+            context: of the leaf system whose code it is.
+            output: where `OUTPUT` goes.
+
+        Returns:
+            Whether it could be added; not if an input has no offset in an array of floats.
+        """
+        key = id(native), id(context), output
+        if key not in self._known:
+            code = self.resolve(native, context)
+            if code is None or (self._is_complex and not has_complex_form(code.operation)):
+                return False
+            address, integers = address_of(code.operation, self._is_complex), len(self._integers)
+            numbers, num_logs = len(self._numbers), len(self.logs)
+            for argument in code.arguments:
+                if not self._add_argument(argument, context, output):
+                    del self._numbers[numbers:], self._integers[integers:], self.logs[num_logs:]
+                    return False
+            if code.on_stop is not None:
+                self.write_backs.append(code.on_stop)
+            if code.is_current is not None:
+                self.checks.append(code.is_current)
+            self.reads_abstract_state = self.reads_abstract_state or code.reads_abstract_state
+            self._known[key] = address, integers
+        self._append(*self._known[key])
+        return True
+
+    def resolve(self, native: NativeCode | ContextualCode | None, context: LeafContext) -> NativeCode | None:
+        """What native code is in a Context; None if there is nothing, for now. What was found stays."""
+        key = id(native), id(context)
+        code = self._codes.get(key)
+        if code is None and native is not None:
+            code = native.resolve(context)
+            if code is not None:
+                self._codes[key] = code
+                self._kept.append(native)
+        return code
+
+    def _append(self, address: int, start: int) -> None:
+        self._addresses.append(address)
+        self._starts.append(start)
+
+    def writes_to_log(self, native: NativeCode | ContextualCode | None, context: LeafContext) -> bool:
+        """Whether an operation adds to a log."""
+        code = self._code_of(native, context)
+        return code is not None and _has_log(code)
+
+    def can_add(self, native: NativeCode | ContextualCode | None, context: LeafContext) -> bool:
+        """Whether there is an operation, and all its inputs stand in an array of floats."""
+        return self._code_of(native, context) is not None
+
+    def _code_of(self, native: NativeCode | ContextualCode | None, context: LeafContext) -> NativeCode | None:
+        key = id(native), id(context)
+        if key in self._possible:
+            return self._possible[key]
+        code = self.resolve(native, context)
+        if native is not None and code is None:
+            self.waiting.append((native, context))
+        if code is not None and self._is_complex and not has_complex_form(code.operation):
+            return None
+        if code is None or any(_offset_of_input(source) is None for source in code.sources_in(context)):
+            return None
+        if _has_log(code) and _log_of(context).native_arrays() is None:
+            return None
+        self._possible[key] = code
+        return code
+
+    def find_operations(self, order: Sequence[CacheSlot]) -> tuple[dict[int, list[CacheSlot]], set[int]]:
+        """Which computations are operations, and which of these depend on operations alone.
+
+        Args:
+            order: slots, each after those that it depends on.
+
+        Returns:
+            For each operation, by the id of its slot, what it reads; and the ids of those without Python upstream.
+        """
+        operations: dict[int, list[CacheSlot]] = {}
+        compiled: set[int] = set()
+        for slot in order:
+            code = self._code_of(slot.entry.native, slot.context)
+            if code is None:
+                continue
+            if any(id(source) not in compiled for source in code.unasked):
+                self._left_to_python.add(slot.bit)
+                continue
+            sources = operations[id(slot)] = list(upstream(slot) if code.sources is None else code.sources)
+            if all(id(source) in compiled for source in sources):
+                compiled.add(id(slot))
+        return operations, compiled
+
+    def add_entry(self, slot: CacheSlot) -> bool:
+        """Adds the computation of a cache entry; returns whether that is possible."""
+        if slot.bit in self._left_to_python:
+            return False
+        native, output = slot.entry.native, slot.context.layout.entry_offsets[slot.number]
+        return native is not None and self.add(native, slot.context, output or 0)
+
+    def add_copy(self, size: int, source: int, target: int) -> None:
+        """Adds a copy of some numbers from one offset to another."""
+        key = size, source, target, 0
+        if key not in self._known:
+            self._known[key] = address_of("copy", self._is_complex), len(self._integers)
+            self._integers.extend((size, source, target))
+        self._append(*self._known[key])
+
+    def add_callback(
+        self,
+        callback: Callable[[], int],
+        wanted: NDArray[np.int64] | None = None,
+        note: NDArray[np.int64] | None = None,
+    ) -> None:
+        """Adds a function of Python, which returns what it has come to, see tape.py.
+
+        Args:
+            callback: the function.
+            wanted: whether it is to be called, shape [1], which may change at any time; None if always.
+            note: becomes 1 when it is not called, shape [1].
+        """
+        start = len(self._integers)
+        self._integers.extend((id(callback), self.operations.failure.ctypes.data))
+        self._kept.append(callback)
+        if wanted is None:
+            self._append(address_of("call_back", self._is_complex), start)
+            return
+        assert note is not None
+        self._integers.extend((wanted.ctypes.data, note.ctypes.data))
+        self._kept += [wanted, note]
+        self._append(address_of("call_back_on_demand", self._is_complex), start)
+
+    def finish(self) -> OperationList:
+        """Returns the list of operations. When it is called again after more has been added, that is added to the list;
+        what was read of its arrays before is not to be used any more."""
+        addresses, starts, integers, numbers = self._arrays
+        numbers.follow(self._numbers)
+        if integers.follow(self._integers):
+            starts.forget()
+        starts.follow(self._starts, integers.address(), _ITEM)
+        addresses.follow(self._addresses)
+        self.operations.set(addresses.values(), starts.values(), integers.values(), numbers.values())
+        return self.operations
+
+    def _add_argument(self, argument: Any, context: LeafContext, output: int) -> bool:
+        layout = context.layout
+        if isinstance(argument, InputOf):
+            number = _offset_of_input(context.sources[argument.port_index])
+            if number is None:
+                return False
+        elif isinstance(argument, ValueOf):
+            number = _offset_of_input(argument.source)
+            if number is None:
+                return False
+        elif isinstance(argument, EntryOf):
+            number = _offset_of_input(context.slots[argument.index])
+            if number is None:
+                return False
+        elif isinstance(argument, ParameterOf):
+            number = layout.numeric_offsets[argument.index]
+        elif isinstance(argument, DiscreteStateOf):
+            number = layout.discrete_offsets[argument.index]
+        elif isinstance(argument, NextDiscreteStateOf):
+            number = self._offset_of(context.room_for_update().value(argument.index))
+        elif isinstance(argument, np.ndarray):
+            number = len(self._numbers)
+            self._numbers.extend(argument.ravel().tolist())
+        elif argument is OUTPUT:
+            number = output
+        elif argument is CONTINUOUS_STATE:
+            number = layout.xc_range[0]
+        elif argument is CURRENT_TIME:
+            number = 0
+        elif argument is LOG:
+            self.logs.append(LogOffsets(context, len(self._integers)))
+            self._integers.extend((0, 0, 0))
+            number = 0
+        elif argument is FAILURE:
+            number = self.operations.failure.ctypes.data
+        else:
+            number = argument
+        self._integers.append(number)
+        return True
+
+    def _offset_of(self, array: NDArray[Any]) -> int:
+        return offset_in(self._store.flat, array)
+
+
+def order_of_computation(
+    assembly: Assembly, needed: Sequence[CacheSlot], perhaps: Sequence[CacheSlot] = ()
+) -> tuple[list[CacheSlot], dict[int, CacheSlot]]:
+    """What to compute, and in which order, to bring slots up to date.
+
+    An operation needs all that it depends on. A Python callback may read some of its inputs only now and then, and
+    what it does not read must not be computed, since that might raise. But what depends on operations alone may
+    always be computed beforehand.
+
+    Args:
+        assembly: says what is an operation.
+        needed: slots that are needed in any case.
+        perhaps: slots that may be needed.
+
+    Returns:
+        Slots, each after those that it depends on; and for each the first one found to need it, see trace_upstream.
+    """
+    order, needed_by = trace_upstream([*needed, *perhaps])
+    operations, compiled = assembly.find_operations(order)
+    wanted = {id(slot) for slot in needed}
+    for slot in reversed(order):
+        if id(slot) in wanted and id(slot) in operations:
+            wanted.update(id(source) for source in operations[id(slot)])
+    chosen = [slot for slot in order if id(slot) in wanted or id(slot) in compiled]
+    # Operations read past copies; these are only made where Python may look.
+    looked_at = {id(slot) for slot in (*needed, *perhaps)}
+    for slot in order:
+        if id(slot) not in operations:
+            looked_at.update(id(source) for source in upstream(slot))
+    return [slot for slot in chosen if id(slot) in looked_at or _origin(slot) is None], needed_by
+
+
+def _origin(slot: CacheSlot) -> int | None:
+    """The offset of which the value of a cache entry is only a copy; None if it is not, or that has no offset."""
+    native, context = slot.entry.native, slot.context
+    if isinstance(native, BoundNativeFunction) and native.may_copy:
+        native = native.resolve(context)
+    if not isinstance(native, NativeCode) or native.operation != "copy":
+        return None
+    origin, layout = native.arguments[1], context.layout
+    if origin is CONTINUOUS_STATE:
+        return layout.xc_range[0]
+    if isinstance(origin, ParameterOf):
+        return layout.numeric_offsets[origin.index]
+    if isinstance(origin, DiscreteStateOf):
+        return layout.discrete_offsets[origin.index]
+    return _offset_of_input(context.sources[origin.port_index]) if isinstance(origin, InputOf) else None
+
+
+def offset_in(flat: NDArray[Any], array: NDArray[Any]) -> int:
+    """How many elements after the first element of one array that of another is stored.
+
+    Raises:
+        ValueError: it is no whole number of elements.
+    """
+    offset, rest = divmod(int(array.ctypes.data - flat.ctypes.data), flat.itemsize)
+    if rest:
+        raise ValueError(f"The arrays are {rest} bytes more than a whole number of elements apart.")
+    return offset
+
+
+def _offset_of_input(source: Any) -> int | None:
+    """Where in the flat array the value of an input port is; None if it is elsewhere.
+
+    What only copies another offset (states at output ports, parameters, passed-through inputs) stands for that offset.
+    """
+    if isinstance(source, CacheSlot):
+        origin = _origin(source)
+        return source.context.layout.entry_offsets[source.number] if origin is None else origin
+    if isinstance(source, FixedInputPortValue):
+        return source.context.layout.free_offsets[source.index]
+    return None

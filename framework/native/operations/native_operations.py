@@ -1,0 +1,123 @@
+"""Native functions (core/declarations/native_function.py) as operations: code that fetches arguments and calls them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from merganser.framework.native.compiler.code_files import CodeFiles
+from merganser.framework.native.compiler.extending import import_whole, tell_module, types
+from merganser.framework.native.compiler.kernels import Code, compiler_lock, obtain
+
+if TYPE_CHECKING:
+    from merganser.framework.core.declarations.native_function import NativeOperation
+
+__all__ = ["OwnOperation", "form_of", "letters_of", "operation_calling", "signature_of_operation"]
+
+# What compiled code makes of the integers from {0} on, by the letters of native_wires.py.
+_FETCHED = {
+    "w": ("vector_at(further(values, integers[{0}] + integers[{1}]), integers[{2}])", 3),
+    "r": ("matrix_at(further(values, integers[{0}] + integers[{1}]), integers[{2}], integers[{3}])", 4),
+    "k": ("matrix_by_columns_at(further(values, integers[{0}] + integers[{1}]), integers[{2}], integers[{3}])", 4),
+    "t": ("values[integers[{0}]]", 1),
+    "l": ("arrays_at(values, further(integers, integers[{1}]), integers[{0}])", 2),
+    "c": ("vector_at(further(numbers, integers[{0}]), integers[{1}])", 2),
+    "m": ("matrix_at(further(numbers, integers[{0}]), integers[{1}], integers[{2}])", 3),
+    "f": ("numbers[integers[{0}]]", 1),
+    "n": ("vector_at(further(integers, integers[{1}]), integers[{0}])", 2),
+    "i": ("integers[{0}]", 1),
+    "g": (f"generator_at({', '.join(f'integers[{{{i}}}]' for i in range(6))})", 6),
+}
+
+
+def form_of(operation: NativeOperation) -> Any:
+    """The compiled forms of an operation: of functions of this package, or of a user."""
+    if operation.function.is_ours:
+        return OwnOperation(operation)
+    functions = import_whole("merganser.framework.native.operations.user_functions")
+    return functions.CompiledFunction(operation.function, operation.kinds)
+
+
+def signature_of_operation(is_complex: bool = False) -> Any:
+    """Numba's types of the three pointers, and of nothing, which is returned."""
+    number = types.complex128 if is_complex else types.float64
+    return (types.CPointer(number), types.CPointer(types.float64), types.CPointer(types.int64)), types.void
+
+
+class OwnOperation:
+    """A function of this package, which neither allocates nor raises exceptions, as an operation."""
+
+    def __init__(self, operation: NativeOperation) -> None:
+        self._function, self._kinds = operation.function.interpreted, operation.kinds
+        self._codes: dict[bool, Code] = {}
+
+    def address(self) -> int:
+        """Where the operation stands; compiled, or taken from the disk, when first asked for."""
+        return self._address(is_complex=False)
+
+    def complex_address(self) -> int:
+        """Where it stands for complex numbers."""
+        return self._address(is_complex=True)
+
+    def _address(self, is_complex: bool) -> int:
+        if is_complex not in self._codes:
+            with compiler_lock:
+                if is_complex not in self._codes:
+                    what = f"native operation {self._kinds}{' of complex numbers' if is_complex else ''}"
+                    self._codes[is_complex] = obtain(CodeFiles(self._function), what, lambda: self._compile(is_complex))
+        return self._codes[is_complex].address
+
+    def _compile(self, is_complex: bool) -> Any:
+        compiler = import_whole("merganser.framework.native.compiler.numba_front")
+        if self._function not in _told:
+            compiler.tell_helper(self._function)
+            _told.add(self._function)
+        function = operation_calling(self._function, self._kinds)
+        return compiler.compile_operation(function, signature_of_operation(is_complex), counts_no_references=True)
+
+
+_told: set[Any] = set()
+
+
+def letters_of(kinds: str) -> str:
+    """What the parameters of an operation stand for, see NativeOperation, without how it may fail."""
+    return kinds.lstrip("se")
+
+
+def operation_calling(function: Any, kinds: str) -> Callable[..., None]:
+    """A function of the three pointers that calls another; written out, because numba wants every argument.
+
+    Args:
+        function: as numba takes it.
+        kinds: see NativeOperation.
+    """
+    from merganser.framework.native.memory.tape import FAILED, integers_at
+    from merganser.framework.native.operations.generators import generator_at
+
+    wire_arrays = import_whole("merganser.framework.native.memory.wire_arrays")
+
+    returns_status, may_raise = "s" in kinds, "e" in kinds
+    at = int(returns_status or may_raise)
+    arguments = []
+    for letter in letters_of(kinds):
+        text, size = _FETCHED[letter]
+        arguments.append(text.format(*range(at, at + size)))
+        at += size
+    call = f"function({', '.join(arguments)})"
+    lines = ["if {call}:", "    {fail}"] if returns_status else ["{call}"]
+    if may_raise:
+        lines = ["try:", *(f"    {line}" for line in lines), "except Exception:", "    {fail}"]
+    body = "\n    ".join(lines).format(call=call, fail=f"integers_at(integers[0])[0] = {FAILED}")
+    names: dict[str, Any] = {
+        "__name__": __name__, "function": function, "integers_at": integers_at,
+        "generator_at": generator_at,
+        **{name: getattr(wire_arrays, name) for name in wire_arrays.__all__},
+    }  # fmt: skip
+    source = f"def operation(values, numbers, integers):\n    {body}\n"
+    exec(compile(source, f"<operation of {function.__name__}>", "exec"), names)
+    operation: Any = names["operation"]
+    operation.__qualname__ = f"operation_of_{function.__name__}_{kinds}"  # by which the disk knows it
+    return operation
+
+
+tell_module("merganser.framework.native.memory.wire_arrays")

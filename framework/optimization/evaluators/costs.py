@@ -1,0 +1,277 @@
+"""Costs with known structure: linear, quadratic, norms and the perspective of a quadratic function."""
+
+from __future__ import annotations
+
+__all__ = ["L1NormCost", "L2NormCost", "LInfNormCost", "LinearCost", "PerspectiveQuadraticCost", "QuadraticCost"]
+
+from typing import Any
+
+import numpy as np
+
+from merganser.framework.optimization.arrays import Array, Objects, finite, is_sparse, matrix, scalar, vector
+from merganser.framework.optimization.evaluators.evaluators import Cost
+
+
+class LinearCost(Cost):
+    """a'x + b."""
+
+    def __init__(self, a: Any, b: float = 0.0) -> None:
+        self._description = ""
+        self._set(a, b)
+        super().__init__(self._a.size)
+
+    def _set(self, a: Any, b: float, size: int | None = None) -> None:
+        slope = finite(vector(a, self._where(), "a", size), self._where(), "a")
+        self._b, self._a = scalar(b, self._where(), "b"), slope
+
+    def a(self) -> Array:
+        """The slopes, shape [n]."""
+        return self._a.copy()
+
+    def b(self) -> float:
+        """The constant."""
+        return self._b
+
+    def UpdateCoefficients(self, new_a: Any, new_b: float = 0.0) -> None:
+        """Sets a and b, of the same size."""
+        self._set(new_a, new_b, self._num_vars)
+
+    def update_coefficient_entry(self, i: int, val: float) -> None:
+        """Sets a[i]."""
+        self._a[i] = scalar(val, self._where(), "val")
+
+    def update_constant_term(self, new_b: float) -> None:
+        """Sets b."""
+        self._b = scalar(new_b, self._where(), "new_b")
+
+    def _eval(self, x: Objects) -> Any:
+        return self._a @ x + self._b
+
+    def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
+        return np.array([self._a @ x + self._b]), self._a[np.newaxis]
+
+
+class QuadraticCost(Cost):
+    """0.5 x'Qx + b'x + c, where Q is made symmetric."""
+
+    def __init__(self, Q: Any, b: Any, c: float = 0.0, is_convex: bool | None = None) -> None:
+        """Makes the cost.
+
+        Args:
+            Q: shape [n, n].
+            b: shape [n].
+            c: the constant.
+            is_convex: whether Q is positive semidefinite; None: it is looked at when somebody asks. A program that is
+                solved as a convex one is checked all the same.
+        """
+        self._description = ""
+        self._set(Q, b, c, is_convex)
+        super().__init__(self._b.size)
+
+    def _set(self, Q: Any, b: Any, c: float, is_convex: bool | None, size: int | None = None) -> None:
+        slope = finite(vector(b, self._where(), "b", size), self._where(), "b")
+        form = matrix(Q, self._where(), "Q", slope.size, slope.size)
+        self._c = scalar(c, self._where(), "c")
+        self._Q, self._b, self._is_convex = 0.5 * (form + form.T), slope, is_convex
+        self._is_claimed = bool(is_convex)  # and nobody has looked
+
+    def Q(self) -> Array:
+        """The symmetric matrix, shape [n, n]."""
+        return self._Q.copy()
+
+    def b(self) -> Array:
+        """The slopes at 0, shape [n]."""
+        return self._b.copy()
+
+    def c(self) -> float:
+        """The constant."""
+        return self._c
+
+    def is_convex(self) -> bool:
+        """Whether Q is positive semidefinite, or was said to be."""
+        if self._is_convex is None:
+            self._is_convex = is_positive_semidefinite(self._Q)
+        return self._is_convex
+
+    def check_convexity(self) -> None:
+        """Looks at Q, if it is only said to be positive semidefinite.
+
+        Raises:
+            ValueError: it is not.
+        """
+        if self._is_claimed and not is_positive_semidefinite(self._Q):
+            least = float(np.linalg.eigvalsh(self._Q)[0])
+            raise ValueError(
+                f"{self._where()} was added with is_convex=True, but Q has the eigenvalue {least:.6g}. Leave "
+                "is_convex out, and the program is solved as a nonlinear one."
+            )
+        self._is_claimed = False
+
+    def UpdateCoefficients(self, new_Q: Any, new_b: Any, new_c: float = 0.0, is_convex: bool | None = None) -> None:
+        """Sets Q, b and c, of the same sizes."""
+        self._set(new_Q, new_b, new_c, is_convex, self._num_vars)
+
+    def UpdateHessianEntry(self, i: int, j: int, val: float, is_hessian_psd: bool | None = None) -> None:
+        """Sets Q[i, j] and Q[j, i]."""
+        self._Q[i, j] = self._Q[j, i] = scalar(val, self._where(), "val")
+        self._is_convex = is_hessian_psd
+        self._is_claimed = bool(is_hessian_psd)
+
+    def update_linear_coefficient_entry(self, i: int, val: float) -> None:
+        """Sets b[i]."""
+        self._b[i] = scalar(val, self._where(), "val")
+
+    def update_constant_term(self, new_c: float) -> None:
+        """Sets c."""
+        self._c = scalar(new_c, self._where(), "new_c")
+
+    def _eval(self, x: Objects) -> Any:
+        return 0.5 * (x @ (self._Q @ x)) + self._b @ x + self._c
+
+    def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
+        Qx = self._Q @ x
+        return np.array([0.5 * (x @ Qx) + self._b @ x + self._c]), (Qx + self._b)[np.newaxis]
+
+
+def is_positive_semidefinite(Q: Array) -> bool:
+    """Whether a symmetric matrix has no negative eigenvalue, up to rounding of its largest entry."""
+    if Q.size == 0:
+        return True
+    margin = 1e-10 * max(float(np.abs(Q).max()), np.finfo(float).tiny) * Q.shape[0]
+    try:
+        np.linalg.cholesky(Q + margin * np.eye(Q.shape[0]))
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+class _CostOfAffine(Cost):
+    """A function of z = Ax + b."""
+
+    def __init__(self, A: Any, b: Any) -> None:
+        self._description = ""
+        self._set(A, b)
+        super().__init__(self._A.shape[1])
+
+    def _set(self, A: Any, b: Any, columns: int | None = None) -> None:
+        A = A.toarray() if is_sparse(A) else A
+        slopes = matrix(A, self._where(), "A", None, columns)
+        self._b = finite(vector(b, self._where(), "b", slopes.shape[0]), self._where(), "b")
+        self._A = slopes
+
+    def b(self) -> Array:
+        """The constants b of Ax + b, shape [m]."""
+        return self._b.copy()
+
+    def UpdateCoefficients(self, new_A: Any, new_b: Any = 0.0) -> None:
+        """Sets A and b, with the same number of columns; b = 0 stands for zeros."""
+        rows = np.atleast_2d(new_A.toarray() if is_sparse(new_A) else new_A).shape[0]
+        self._set(new_A, np.zeros(rows) if np.ndim(new_b) == 0 and new_b == 0 else new_b, self._num_vars)
+
+    def _eval(self, x: Objects) -> Any:
+        return self._of(self._A @ x + self._b)
+
+    def _of(self, z: Objects) -> Any:
+        raise NotImplementedError
+
+    def _slope(self, z: Array) -> Array:
+        """d _of / dz, one of those at a kink."""
+        raise NotImplementedError
+
+    def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
+        z = self._A @ x + self._b
+        return np.array([float(self._of(z))]), (self._slope(z) @ self._A)[np.newaxis]
+
+
+class _CostOfDense(_CostOfAffine):
+    """A function of z = Ax + b with a dense A, whose entries may change."""
+
+    def A(self) -> Array:
+        """The matrix A of Ax + b, shape [m, n]."""
+        return self._A.copy()
+
+    def update_A_entry(self, i: int, j: int, val: float) -> None:
+        """Sets A[i, j]."""
+        self._A[i, j] = scalar(val, self._where(), "val")
+
+    def update_b_entry(self, i: int, val: float) -> None:
+        """Sets b[i]."""
+        self._b[i] = scalar(val, self._where(), "val")
+
+
+class L1NormCost(_CostOfDense):
+    """The sum of |Ax + b|."""
+
+    def _of(self, z: Objects) -> Any:
+        return np.abs(z).sum()
+
+    def _slope(self, z: Array) -> Array:
+        return np.sign(z)
+
+
+class L2NormCost(_CostOfAffine):
+    """The Euclidean length of Ax + b.
+
+    Args:
+        A, b: shapes [m, n] and [m].
+        rounding: d of the derivatives, and the values beside them, of sqrt(|Ax + b|^2 + d^2) - d, which solvers of
+            nonlinear programs see. Where lengths are 0 at the optimum, they do not come to an end at the kink of d = 0.
+            Solvers of convex programs take the length as it is.
+    """
+
+    def __init__(self, A: Any, b: Any, *, rounding: float = 0.0) -> None:
+        super().__init__(A, b)
+        self._rounding = rounding
+
+    def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
+        if not self._rounding:
+            return super()._value_and_jacobian(x)
+        z = self._A @ x + self._b
+        length = float(np.sqrt(z @ z + self._rounding**2))
+        return np.array([length - self._rounding]), (z / length @ self._A)[np.newaxis]
+
+    def GetDenseA(self) -> Array:
+        """The matrix A of Ax + b, shape [m, n]."""
+        return self._A.copy()
+
+    def get_sparse_A(self) -> Any:
+        """The matrix A of Ax + b as a scipy.sparse.csc_matrix."""
+        from scipy.sparse import csc_matrix
+
+        return csc_matrix(self._A)
+
+    def _of(self, z: Objects) -> Any:
+        return np.sqrt(z @ z)
+
+    def _slope(self, z: Array) -> Array:
+        length = float(np.sqrt(z @ z))
+        return z / length if length else np.zeros_like(z)
+
+
+class LInfNormCost(_CostOfDense):
+    """The greatest of |Ax + b|."""
+
+    def _of(self, z: Objects) -> Any:
+        result = abs(z[0])
+        for each in z[1:]:
+            result = np.maximum(result, abs(each)) if z.dtype != object else _maximum(result, abs(each))
+        return result
+
+    def _slope(self, z: Array) -> Array:
+        slope = np.zeros_like(z)
+        slope[np.abs(z).argmax()] = np.sign(z[np.abs(z).argmax()])
+        return slope
+
+
+def _maximum(a: Any, b: Any) -> Any:
+    return a.max(b) if hasattr(a, "max") else b.max(a)
+
+
+class PerspectiveQuadraticCost(_CostOfDense):
+    """(z1^2 + ... + zm^2) / z0 of z = Ax + b, where z0 is to be positive."""
+
+    def _of(self, z: Objects) -> Any:
+        return z[1:] @ z[1:] / z[0]
+
+    def _slope(self, z: Array) -> Array:
+        return np.concatenate(([-(z[1:] @ z[1:]) / z[0] ** 2], 2.0 * z[1:] / z[0]))

@@ -1,0 +1,234 @@
+"""What costs and constraints have in common: a function of a vector, its derivatives and its name."""
+
+from __future__ import annotations
+
+__all__ = ["AdjustableConstraint", "Constraint", "Cost", "EvaluatorBase", "VisualizationCallback"]
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from merganser.framework.autodiff.matrices import InitializeAutoDiff
+from merganser.framework.autodiff.scalar import AutoDiffXd
+from merganser.framework.optimization.arrays import Array, Objects, vector
+
+
+class EvaluatorBase:
+    """A function y = f(x) of a vector x, shape [num_vars], with values y, shape [num_outputs].
+
+    A subclass defines `_eval` for arrays of floats and of objects (AutoDiffXd, Expression), and `_value_and_jacobian`
+    if it knows better than to differentiate `_eval`.
+    """
+
+    def __init__(self, num_vars: int, num_outputs: int, description: str = "") -> None:
+        self._num_vars = num_vars
+        self._num_outputs = num_outputs
+        self._description = description
+        self._sparsity: list[tuple[int, int]] | None = None
+
+    def _eval(self, x: Objects) -> Any:
+        raise NotImplementedError
+
+    def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
+        """f and df/dx at x, shapes [num_outputs] and [num_outputs, num_vars]."""
+        y = np.ravel(np.asarray(self._eval(InitializeAutoDiff(x).ravel()), dtype=object))
+        self._check_outputs(y)
+        jacobian = np.zeros((y.size, x.size))
+        value = np.empty(y.size)
+        for i, each in enumerate(y):
+            value[i] = each.value() if isinstance(each, AutoDiffXd) else float(each)
+            if isinstance(each, AutoDiffXd) and each.derivatives().size:
+                jacobian[i] = each.derivatives()
+        return value, jacobian
+
+    def _stack_key(self) -> Any:
+        """What evaluators share that are one function of different variables; None if there is no `_stacked`."""
+        return None
+
+    def _stacked(self, x: Array) -> tuple[Array, Array]:
+        """f and df/dx for many x at once, shapes [N, num_vars] to [N, num_outputs] and [N, num_outputs, num_vars]."""
+        raise NotImplementedError
+
+    def Eval(self, x: Any) -> Any:
+        """f(x): floats of floats, AutoDiffXd of AutoDiffXd, expressions of variables and expressions.
+
+        Raises:
+            ValueError: x has not num_vars entries, or a function of a user's returned another size.
+        """
+        x = np.ravel(np.asarray(x))
+        if x.size != self._num_vars:
+            raise ValueError(f"{self._where()}.Eval: expected {self._num_vars} values in x, got {x.size}.")
+        if x.dtype != object:
+            return self._values(x.astype(np.float64))
+        y = np.ravel(np.asarray(self._eval(x), dtype=object))
+        self._check_outputs(y)
+        return y
+
+    def _values(self, x: Array) -> Array:
+        """f(x) of floats."""
+        y = np.ravel(np.asarray(self._eval(x), dtype=np.float64))
+        self._check_outputs(y)
+        return y
+
+    def _check_outputs(self, y: Objects) -> None:
+        if y.size != self._num_outputs:
+            raise ValueError(f"{self._where()}: expected {self._num_outputs} values of the function, got {y.size}.")
+
+    def _where(self) -> str:
+        """The kind and the name, for errors."""
+        name = type(self).__name__
+        return f"{name} '{self._description}'" if self._description else name
+
+    def num_vars(self) -> int:
+        """The size of x."""
+        return self._num_vars
+
+    def num_outputs(self) -> int:
+        """The size of f(x)."""
+        return self._num_outputs
+
+    def get_description(self) -> str:
+        """The name; empty if there is none."""
+        return self._description
+
+    def set_description(self, arg0: str) -> None:
+        """Sets the name that errors and lists of violated constraints have."""
+        self._description = str(arg0)
+
+    def is_thread_safe(self) -> bool:
+        """Whether several threads may evaluate this at once: not if it calls a function of a user's."""
+        return True
+
+    def gradient_sparsity_pattern(self) -> list[tuple[int, int]] | None:
+        """Places (row, column) of the Jacobian that may be nonzero, or None: all."""
+        return None if self._sparsity is None else list(self._sparsity)
+
+    def SetGradientSparsityPattern(self, gradient_sparsity_pattern: Iterable[tuple[int, int]]) -> None:
+        """Sets the places (row, column) of the Jacobian that may be nonzero.
+
+        Raises:
+            ValueError: a place is outside of the Jacobian.
+        """
+        pattern = [(int(row), int(column)) for row, column in gradient_sparsity_pattern]
+        for row, column in pattern:
+            if not (0 <= row < self._num_outputs and 0 <= column < self._num_vars):
+                raise ValueError(
+                    f"{self._where()}: the place {(row, column)} is outside of the Jacobian of shape "
+                    f"{(self._num_outputs, self._num_vars)}."
+                )
+        self._sparsity = pattern
+
+    def ToLatex(self, vars: Any, precision: int = 3) -> str:
+        """LaTeX of this for the given variables."""
+        from merganser.framework.optimization.programs.latex import evaluator_latex
+
+        return evaluator_latex(self, vars, precision)
+
+
+class Cost(EvaluatorBase):
+    """A function with one value, to be minimized."""
+
+    def __init__(self, num_vars: int, description: str = "") -> None:
+        super().__init__(num_vars, 1, description)
+
+
+class Constraint(EvaluatorBase):
+    """Bounds on a function: lower <= f(x) <= upper, where f need not be what Eval returns in subclasses for cones."""
+
+    _lower: Array
+    _upper: Array
+
+    def __init__(self, num_vars: int, lower: Any, upper: Any, description: str = "") -> None:
+        self._description = description
+        self._set_bounds(lower, upper)
+        super().__init__(num_vars, self._lower.size, description)
+
+    def _set_bounds(self, lower: Any, upper: Any, size: int | None = None) -> None:
+        low = vector(lower, self._where(), "the lower bound", size)
+        self._upper = vector(upper, self._where(), "the upper bound", low.size)
+        self._lower = low
+
+    def lower_bound(self) -> Array:
+        """The lower bound, shape [num_constraints]."""
+        return self._lower.copy()
+
+    def upper_bound(self) -> Array:
+        """The upper bound, shape [num_constraints]."""
+        return self._upper.copy()
+
+    def num_constraints(self) -> int:
+        """The size of the bounds."""
+        return self._num_outputs
+
+    def _gaps(self, x: Array) -> tuple[Array, Array, Array] | None:
+        """f, gaps that are 0 where the bounds hold, and their derivatives at x, as feasible_points.py takes them.
+
+        Of a constraint that knows gaps whose derivatives do not vanish with them; else None.
+        """
+        return None
+
+    def CheckSatisfied(self, x: Any, tol: float = 1e-6) -> Any:
+        """Whether the bounds hold at x within tol; of variables, the formula that they hold."""
+        y = self.Eval(x)
+        if y.dtype != object:
+            return bool((y >= self._lower - tol).all() and (y <= self._upper + tol).all())
+        if all(isinstance(each, (AutoDiffXd, float, int)) for each in y):
+            values = np.array([each.value() if isinstance(each, AutoDiffXd) else float(each) for each in y])
+            return bool((values >= self._lower - tol).all() and (values <= self._upper + tol).all())
+        return self._formula(y)
+
+    def _formula(self, y: Objects) -> Any:
+        from merganser.framework.symbolic import Formula, logical_and
+
+        parts = [Formula.True_()]
+        for value, low, high in zip(y, self._lower, self._upper):
+            if low == high:
+                parts.append(value == low)
+                continue
+            parts += [value >= low] if low > -np.inf else []
+            parts += [value <= high] if high < np.inf else []
+        return logical_and(*parts)
+
+    def CheckSatisfiedVectorized(self, x: Any, tol: float = 1e-6) -> list[bool]:
+        """Whether the bounds hold at each column of x, shape [num_vars, n]."""
+        return [self.CheckSatisfied(column, tol) for column in np.asarray(x).T]
+
+
+class AdjustableConstraint(Constraint):
+    """A constraint whose bounds may change."""
+
+    def set_bounds(self, new_lb: Any, new_ub: Any) -> None:
+        """Sets both bounds, shape [num_constraints] each.
+
+        Raises:
+            ValueError: they have another size.
+        """
+        self._set_bounds(np.ravel(new_lb), np.ravel(new_ub), self._num_outputs)
+
+    def UpdateLowerBound(self, new_lb: Any) -> None:
+        """Sets the lower bound, as set_bounds()."""
+        self.set_bounds(new_lb, self._upper)
+
+    def UpdateUpperBound(self, new_ub: Any) -> None:
+        """Sets the upper bound, as set_bounds()."""
+        self.set_bounds(self._lower, new_ub)
+
+
+class VisualizationCallback(EvaluatorBase):
+    """A function that is called with the values of its variables as a solver goes; it returns nothing."""
+
+    def __init__(self, num_vars: int, callback: Callable[[Array], None], description: str = "") -> None:
+        super().__init__(num_vars, 0, description)
+        self._callback = callback
+
+    def EvalCallback(self, x: Any) -> None:
+        """Calls the function."""
+        self._callback(vector(x, self._where(), "x", self._num_vars))
+
+    def _eval(self, x: Objects) -> Any:
+        self.EvalCallback(x)
+        return []
+
+    def is_thread_safe(self) -> bool:
+        return False

@@ -1,0 +1,161 @@
+"""Costs and constraints given by expressions, and by functions of a user's."""
+
+from __future__ import annotations
+
+__all__ = ["ExpressionConstraint", "ExpressionCost", "PyFunctionConstraint", "PyFunctionCost"]
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from merganser.framework.autodiff.scalar import AutoDiffXd
+from merganser.framework.optimization.arrays import Array, Objects, objects
+from merganser.framework.optimization.evaluators.evaluators import AdjustableConstraint, Constraint, Cost
+
+
+class _Expressions:
+    """Expressions as functions of numbers, of AutoDiffXd and of expressions."""
+
+    def __init__(self, expressions: Sequence[Any]) -> None:
+        from merganser.framework.symbolic import Expression, GetVariableVector
+
+        self.expressions = np.array([Expression(e) for e in expressions], dtype=object)
+        self.variables: Objects = GetVariableVector(self.expressions)
+        self._function: Callable[..., Any] | None = None
+
+    def values_and_jacobian(self, x: Array) -> tuple[Array, Array]:
+        """Values and derivatives; both functions are made when they are first asked for."""
+        if self._function is None:
+            self._function = _as_function(self.expressions, self.variables)
+        count = len(self.expressions)
+        flat = self._function(x)
+        return flat[:count], flat[count:].reshape(count, x.size)
+
+    def at(self, x: Objects) -> Any:
+        """The expressions with x for the variables."""
+        if x.dtype != object:
+            return self.values_and_jacobian(x)[0]
+        if any(isinstance(each, AutoDiffXd) for each in x):
+            return self._at_autodiff(x)
+        replacements = dict(zip(self.variables, x))
+        return np.array([e.Substitute(replacements) if replacements else e for e in self.expressions], dtype=object)
+
+    def _at_autodiff(self, x: Objects) -> Objects:
+        inner = [each if isinstance(each, AutoDiffXd) else AutoDiffXd(float(each)) for each in x]
+        values, jacobian = self.values_and_jacobian(np.array([each.value() for each in inner]))
+        size = max(each.derivatives().size for each in inner)
+        slopes = np.array([each.derivatives() if each.derivatives().size else np.zeros(size) for each in inner])
+        return np.array([AutoDiffXd(v, row @ slopes) for v, row in zip(values, jacobian)], dtype=object)
+
+
+def _as_function(expressions: Objects, variables: Objects) -> Callable[[Array], Array]:
+    """A function of the variables that returns the values and then the derivatives, row by row, as one vector.
+
+    Costs and constraints at all times of a motion are the same but for their variables, and share one function.
+    """
+    from merganser.framework.symbolic import Expression, Jacobian, Variable
+    from merganser.framework.symbolic.matrices import nodes_of
+    from merganser.framework.symbolic.numeric import numeric_function
+
+    count = len(variables)
+    while len(_places) < count:
+        _places.append(Variable(f"x{len(_places)}"))
+    places = np.array(_places[:count], dtype=object)
+    if count:
+        replacements = dict(zip(variables, map(Expression, places)))
+        expressions = np.array([e.Substitute(replacements) for e in expressions], dtype=object)
+    key = count, tuple(nodes_of(expressions, "functions of expressions").ravel().tolist())
+    if key not in _functions:
+        slopes = Jacobian(expressions, places).ravel() if count else np.empty(0, dtype=object)
+        if len(_functions) >= _MOST_FUNCTIONS:
+            _functions.clear()
+        everything = np.array([Expression(e) for e in (*expressions, *slopes)], dtype=object)
+        _functions[key] = numeric_function(everything, places)
+    return _functions[key]
+
+
+_places: list[Any] = []  # variables that stand for the first, second, ... one
+_functions: dict[Any, Callable[[Array], Array]] = {}
+_MOST_FUNCTIONS = 256
+
+
+class ExpressionCost(Cost):
+    """A cost that an expression gives."""
+
+    def __init__(self, e: Any) -> None:
+        self._inside = _Expressions([e])
+        super().__init__(len(self._inside.variables))
+
+    def expression(self) -> Any:
+        """The expression."""
+        return self._inside.expressions[0]
+
+    def vars(self) -> Objects:
+        """Its variables, in the order of x."""
+        return self._inside.variables.copy()
+
+    def _eval(self, x: Objects) -> Any:
+        return self._inside.at(x)
+
+    def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
+        return self._inside.values_and_jacobian(x)
+
+
+class ExpressionConstraint(Constraint):
+    """Bounds on expressions."""
+
+    def __init__(self, v: Any, lb: Any, ub: Any) -> None:
+        """Makes the constraint: expressions of shape [m] and bounds of shape [m]."""
+        self._inside = _Expressions(list(objects(v)))
+        super().__init__(len(self._inside.variables), lb, ub)
+        if self._lower.size != len(self._inside.expressions):
+            raise ValueError(
+                f"{self._where()}: {len(self._inside.expressions)} expressions and {self._lower.size} bounds."
+            )
+
+    def expressions(self) -> Objects:
+        """The expressions, shape [m]."""
+        return self._inside.expressions.copy()
+
+    def vars(self) -> Objects:
+        """Their variables, in the order of x."""
+        return self._inside.variables.copy()
+
+    def _eval(self, x: Objects) -> Any:
+        return self._inside.at(x)
+
+    def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
+        return self._inside.values_and_jacobian(x)
+
+
+class PyFunctionCost(Cost):
+    """A cost that a function of a user's gives: f(x) returns one number for x of floats, or of AutoDiffXd."""
+
+    def __init__(self, num_vars: int, func: Callable[[Any], Any], description: str = "") -> None:
+        super().__init__(num_vars, description)
+        self._function = func
+
+    def _eval(self, x: Objects) -> Any:
+        return self._function(x)
+
+    def is_thread_safe(self) -> bool:
+        return False
+
+
+class PyFunctionConstraint(AdjustableConstraint):
+    """Bounds on what a function of a user's returns for x of floats, or of AutoDiffXd."""
+
+    def __init__(self, num_vars: int, func: Callable[[Any], Any], lb: Any, ub: Any, description: str = "") -> None:
+        super().__init__(num_vars, lb, ub, description)
+        self._function = func
+
+    def _eval(self, x: Objects) -> Any:
+        return self._function(x)
+
+    def set_bounds(self, lower_bound: Any, upper_bound: Any) -> None:
+        """Sets both bounds, shape [num_constraints] each."""
+        super().set_bounds(lower_bound, upper_bound)
+
+    def is_thread_safe(self) -> bool:
+        return False

@@ -1,0 +1,128 @@
+"""Linear constraints: of two sides, equalities, and bounds of single variables."""
+
+from __future__ import annotations
+
+__all__ = ["BoundingBoxConstraint", "LinearConstraint", "LinearEqualityConstraint"]
+
+from typing import Any
+
+import numpy as np
+
+from merganser.framework.optimization.arrays import Array, Objects, finite, is_sparse, matrix
+from merganser.framework.optimization.evaluators.evaluators import AdjustableConstraint, Constraint
+
+
+class LinearConstraint(AdjustableConstraint):
+    """lower <= Ax <= upper."""
+
+    _A: Any  # dense, or a sparse matrix of scipy
+
+    def __init__(self, A: Any, lb: Any, ub: Any) -> None:
+        """Makes the constraint.
+
+        Args:
+            A: shape [m, n], finite; dense, or a sparse matrix of scipy.
+            lb, ub: shape [m], -infinity and infinity among them.
+
+        Raises:
+            ValueError: sizes do not fit, or there are NaN.
+        """
+        self._description = ""
+        A = self._checked(A)
+        self._A = A
+        super().__init__(A.shape[1], lb, ub)
+        self._check_rows(A)
+
+    def _checked(self, A: Any) -> Any:
+        if not is_sparse(A):
+            return matrix(A, self._where(), "A")
+        A = A.tocsc(copy=True)
+        finite(A.data, self._where(), "A.data")
+        return A
+
+    def _check_rows(self, A: Any) -> None:
+        if A.shape[0] != self._lower.size:
+            raise ValueError(f"{self._where()}: A has {A.shape[0]} rows, and the bounds {self._lower.size} values.")
+
+    def GetDenseA(self) -> Array:
+        """A as an array, shape [m, n]."""
+        return np.array(self._A.toarray() if is_sparse(self._A) else self._A)
+
+    def get_sparse_A(self) -> Any:
+        """A as a scipy.sparse.csc_matrix."""
+        from scipy.sparse import csc_matrix
+
+        return csc_matrix(self._A)
+
+    def is_dense_A_constructed(self) -> bool:
+        """Whether A is kept dense."""
+        return not is_sparse(self._A)
+
+    def UpdateCoefficients(self, new_A: Any, new_lb: Any, new_ub: Any) -> None:
+        """Sets A and the bounds; the number of rows may change, that of columns not."""
+        fresh = LinearConstraint(new_A, new_lb, new_ub)
+        if fresh.num_vars() != self._num_vars:
+            raise ValueError(f"{self._where()}: the new A has {fresh.num_vars()} columns, expected {self._num_vars}.")
+        self._A, self._lower, self._upper, self._num_outputs = (
+            fresh._A, fresh._lower, fresh._upper, fresh._num_outputs,
+        )  # fmt: skip
+
+    def RemoveTinyCoefficient(self, tol: float) -> None:
+        """Sets entries of A to 0 whose absolute value is at most tol."""
+        A = self.GetDenseA()
+        A[np.abs(A) <= tol] = 0.0
+        self._A = type(self._A)(A) if is_sparse(self._A) else A
+
+    def _entries(self) -> tuple[Any, Any, Array]:
+        """Rows, columns and values of what is not 0 in A."""
+        if is_sparse(self._A):
+            coo = self._A.tocoo()
+            return coo.row, coo.col, coo.data
+        rows, columns = np.nonzero(self._A)
+        return rows, columns, self._A[rows, columns]
+
+    def _eval(self, x: Objects) -> Any:
+        return (self.GetDenseA() if x.dtype == object else self._A) @ x
+
+    def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
+        return self._A @ x, self.GetDenseA()
+
+
+class LinearEqualityConstraint(LinearConstraint):
+    """Ax = b."""
+
+    def __init__(self, Aeq: Any = None, beq: Any = None, *, a: Any = None) -> None:
+        """Makes the constraint: Aeq of shape [m, n], beq of shape [m]; a number beq for one row `a`."""
+        beq = np.atleast_1d(np.asarray(beq, dtype=np.float64))
+        super().__init__(Aeq if a is None else a, beq, beq)
+
+    # pydrake's has other arguments than that of its base, too.
+    def UpdateCoefficients(self, Aeq: Any, beq: Any) -> None:  # type: ignore[override]
+        """Sets A and b; the number of rows may change, that of columns not."""
+        super().UpdateCoefficients(Aeq, beq, beq)
+
+
+class BoundingBoxConstraint(LinearConstraint):
+    """lower <= x <= upper."""
+
+    def __init__(self, lb: Any, ub: Any) -> None:
+        self._description = ""
+        Constraint.__init__(self, np.size(lb), lb, ub)
+
+    @property
+    def _A(self) -> Array:
+        return np.eye(self._num_vars)
+
+    def UpdateCoefficients(self, *args: Any) -> None:
+        """Refuses: the matrix of a box is the identity."""
+        raise RuntimeError(f"{self._where()}: there are no coefficients to update. Use set_bounds.")
+
+    def RemoveTinyCoefficient(self, tol: float) -> None:
+        """Does nothing: the matrix of a box is the identity."""
+
+    def _entries(self) -> tuple[Any, Any, Array]:
+        place = np.arange(self._num_vars)
+        return place, place, np.ones(self._num_vars)
+
+    def _eval(self, x: Objects) -> Any:
+        return x.copy()

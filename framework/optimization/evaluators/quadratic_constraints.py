@@ -1,0 +1,98 @@
+"""Quadratic constraints, and linear complementarity."""
+
+from __future__ import annotations
+
+__all__ = ["LinearComplementarityConstraint", "QuadraticConstraint"]
+
+from typing import Any
+
+import numpy as np
+
+from merganser.framework.common.enumeration import Enumeration
+from merganser.framework.optimization.arrays import Array, Objects, finite, matrix, scalar, vector
+from merganser.framework.optimization.evaluators.costs import is_positive_semidefinite
+from merganser.framework.optimization.evaluators.evaluators import AdjustableConstraint, Constraint
+
+
+class QuadraticConstraint(AdjustableConstraint):
+    """lb <= 0.5 x'Qx + b'x <= ub, where Q is made symmetric."""
+
+    class HessianType(Enumeration):
+        """What is known of Q."""
+
+        kPositiveSemidefinite = 0
+        kNegativeSemidefinite = 1
+        kIndefinite = 2
+
+    def __init__(self, Q0: Any, b: Any, lb: float, ub: float, hessian_type: HessianType | None = None) -> None:
+        """Makes the constraint: Q0 of shape [n, n], b of shape [n]; None: the kind of Q is found out when asked for."""
+        self._description = ""
+        self._set(Q0, b, hessian_type)
+        low, high = scalar(lb, self._where(), "lb"), scalar(ub, self._where(), "ub")
+        super().__init__(self._b.size, [low], [high])
+
+    def _set(self, Q: Any, b: Any, hessian_type: HessianType | None, size: int | None = None) -> None:
+        slope = finite(vector(b, self._where(), "b", size), self._where(), "b")
+        form = matrix(Q, self._where(), "Q", slope.size, slope.size)
+        self._Q, self._b, self._hessian_type = 0.5 * (form + form.T), slope, hessian_type
+
+    def Q(self) -> Array:
+        """The symmetric matrix, shape [n, n]."""
+        return self._Q.copy()
+
+    def b(self) -> Array:
+        """The slopes at 0, shape [n]."""
+        return self._b.copy()
+
+    def hessian_type(self) -> HessianType:
+        """Whether Q is positive or negative semidefinite, or neither."""
+        if self._hessian_type is None:
+            kinds = self.HessianType
+            is_negative = is_positive_semidefinite(-self._Q)
+            other = kinds.kNegativeSemidefinite if is_negative else kinds.kIndefinite
+            self._hessian_type = kinds.kPositiveSemidefinite if is_positive_semidefinite(self._Q) else other
+        return self._hessian_type
+
+    def is_convex(self) -> bool:
+        """Whether the x that satisfy this are a convex set."""
+        kind, kinds = self.hessian_type(), self.HessianType
+        if not self._Q.any():
+            return True
+        if kind is kinds.kPositiveSemidefinite:
+            return bool(np.isneginf(self._lower[0]))
+        return kind is kinds.kNegativeSemidefinite and bool(np.isposinf(self._upper[0]))
+
+    def UpdateCoefficients(self, new_Q: Any, new_b: Any, hessian_type: HessianType | None = None) -> None:
+        """Sets Q and b, of the same sizes."""
+        self._set(new_Q, new_b, hessian_type, self._num_vars)
+
+    def _eval(self, x: Objects) -> Any:
+        return 0.5 * (x @ (self._Q @ x)) + self._b @ x
+
+    def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
+        Qx = self._Q @ x
+        return np.array([0.5 * (x @ Qx) + self._b @ x]), (Qx + self._b)[np.newaxis]
+
+
+class LinearComplementarityConstraint(Constraint):
+    """x >= 0, Mx + q >= 0, and x'(Mx + q) = 0."""
+
+    def __init__(self, M: Any, q: Any) -> None:
+        """Makes the constraint: M of shape [n, n], q of shape [n]."""
+        self._description = ""
+        self._q = finite(vector(q, self._where(), "q"), self._where(), "q")
+        size = self._q.size
+        self._M = matrix(M, self._where(), "M", size, size)
+        super().__init__(size, np.zeros(2 * size + 1), np.concatenate((np.full(2 * size, np.inf), [0.0])))
+
+    def M(self) -> Array:
+        """The matrix, shape [n, n]."""
+        return self._M.copy()
+
+    def q(self) -> Array:
+        """The constants, shape [n]."""
+        return self._q.copy()
+
+    def _eval(self, x: Objects) -> Any:
+        w = self._M @ x + self._q
+        return np.concatenate((x, w, [x @ w]))

@@ -1,0 +1,71 @@
+"""An evaluator with the variables that it is applied to."""
+
+from __future__ import annotations
+
+__all__ = ["Binding"]
+
+from typing import Any
+
+from merganser.framework.optimization.arrays import Objects, objects
+from merganser.framework.optimization.evaluators.evaluators import EvaluatorBase
+
+
+class Binding:
+    """An evaluator and its variables, in the order of x.
+
+    `Binding[Cost](cost, variables)` is the same as `Binding(cost, variables)`.
+    """
+
+    __slots__ = ("_evaluator", "_variables")
+    _evaluator: Any
+    _variables: Objects
+
+    def __init__(self, c: Any, v: Any = None) -> None:
+        """Makes a binding, or takes one for what it is.
+
+        Raises:
+            ValueError: there are not as many variables as the evaluator takes.
+        """
+        if v is None and isinstance(c, Binding):
+            c, v = c._evaluator, c._variables
+        if not isinstance(c, EvaluatorBase):
+            raise TypeError(f"Binding: expected an evaluator (a cost or a constraint), got {type(c).__name__}.")
+        self._evaluator = c
+        self._variables = objects(v)
+        if self._variables.size != c.num_vars():
+            raise ValueError(
+                f"Binding: {c._where()} takes {c.num_vars()} variables, got {self._variables.size}: "
+                f"{[str(each) for each in self._variables[:8]]}."
+            )
+
+    def __class_getitem__(cls, kind: Any) -> type[Binding]:
+        return cls
+
+    def evaluator(self) -> Any:
+        """The cost, constraint or callback; changes of it show in the program."""
+        return self._evaluator
+
+    def variables(self) -> Objects:
+        """The variables, shape [n]."""
+        return self._variables.copy()
+
+    def ToLatex(self, precision: int = 3) -> str:
+        """LaTeX of the evaluator with these variables."""
+        return self._evaluator.ToLatex(self._variables, precision)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Binding):
+            return NotImplemented
+        return self._evaluator is other._evaluator and self._places() == other._places()
+
+    def __hash__(self) -> int:
+        return hash((id(self._evaluator), self._places()))
+
+    def _places(self) -> tuple[int, ...]:
+        return tuple(map(id, self._variables.tolist()))
+
+    def __str__(self) -> str:
+        return f"{self._evaluator._where()} of {', '.join(str(v) for v in self._variables)}"
+
+    def __repr__(self) -> str:
+        return f"<Binding {self}>"

@@ -1,0 +1,135 @@
+"""Convex programs with binary variables, by branching on these and bounding by relaxations (Land and Doig 1960)."""
+
+from __future__ import annotations
+
+__all__ = ["MixedIntegerBranchAndBound"]
+
+import heapq
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from merganser.framework.optimization.arrays import Array
+from merganser.framework.optimization.evaluators.linear_constraints import BoundingBoxConstraint
+from merganser.framework.optimization.kinds import SolutionResult, SolverId
+from merganser.framework.optimization.programs.program import MathematicalProgram
+from merganser.framework.optimization.programs.result import MathematicalProgramResult
+from merganser.framework.optimization.solvers.choose import MakeSolver
+
+_INTEGRAL = 1e-5  # by how much a binary variable of a solution may differ from 0 or 1
+
+
+@dataclass
+class _Options:
+    """How many nodes are explored at most; negative: all that it takes."""
+
+    max_explored_nodes: int = -1
+
+
+class MixedIntegerBranchAndBound:
+    """Solves a program with binary variables by programs where these are real numbers between bounds.
+
+    The node with the lowest cost is explored first, and branches on the variable that is farthest from 0 and 1.
+    """
+
+    Options = _Options
+
+    def __init__(self, prog: MathematicalProgram, solver_id: SolverId, options: _Options | None = None) -> None:
+        """Prepares the search.
+
+        Args:
+            prog: the program; it stays as it is.
+            solver_id: what solves the relaxations.
+            options: when to stop.
+
+        Raises:
+            ValueError: there is no binary variable, or an integer one that is not binary.
+        """
+        kinds = [variable.get_type().name for variable in prog.decision_variables()]
+        if "INTEGER" in kinds or "BINARY" not in kinds:
+            raise ValueError("MixedIntegerBranchAndBound: expected binary variables, and no other integer ones.")
+        self._prog = prog
+        self._solver = MakeSolver(solver_id)
+        self._options = options or _Options()
+        self._binary = np.flatnonzero([kind == "BINARY" for kind in kinds])
+        self._found: list[tuple[float, Array]] = []
+        self._relaxed, self._box = self._relaxation()
+
+    def _relaxation(self) -> tuple[MathematicalProgram, BoundingBoxConstraint]:
+        """The program with real variables in place of the binary ones, and the box of these."""
+        relaxed = self._prog.Clone()
+        real = relaxed._new((self._binary.size,), "relaxed", "CONTINUOUS")
+        replaced = {id(relaxed._variables[place]): variable for place, variable in zip(self._binary, real)}
+        relaxed._variables = [replaced.get(id(each), each) for each in relaxed._variables]
+        relaxed._num_integers = 0
+        relaxed._places = {id(variable): i for i, variable in enumerate(relaxed._variables)}
+        for kept in relaxed._bindings.values():
+            kept[:] = [type(b)(b._evaluator, [replaced.get(id(v), v) for v in b._variables]) for b in kept]
+        box = relaxed.AddBoundingBoxConstraint(0.0, 1.0, real)
+        return relaxed, box.evaluator()
+
+    def _solved(self, lower: Array, upper: Array) -> MathematicalProgramResult:
+        self._box.set_bounds(lower, upper)
+        return self._solver.Solve(self._relaxed)
+
+    def Solve(self) -> SolutionResult:
+        """Searches for the least cost."""
+        kinds = SolutionResult
+        count = self._binary.size
+        number = itertools.count()
+        root = self._solved(np.zeros(count), np.ones(count))
+        if not root.is_success():
+            return root.get_solution_result()
+        queue = [(root.get_optimal_cost(), next(number), np.zeros(count), np.ones(count), root)]
+        self._found = []
+        explored = 0
+        while queue:
+            cost, _, lower, upper, result = heapq.heappop(queue)
+            if self._found and cost >= self._found[0][0]:
+                break
+            if explored == self._options.max_explored_nodes:
+                return kinds.kIterationLimit
+            explored += 1
+            values = result.get_x_val()[self._binary]
+            distance = np.abs(values - np.round(values))
+            if distance.max() <= _INTEGRAL:
+                self._keep(np.round(values), cost)
+                continue
+            branch = int(distance.argmax())
+            for value in (0.0, 1.0):
+                low, high = lower.copy(), upper.copy()
+                low[branch] = high[branch] = value
+                child = self._solved(low, high)
+                if child.is_success():
+                    heapq.heappush(queue, (child.get_optimal_cost(), next(number), low, high, child))
+        return kinds.kSolutionFound if self._found else kinds.kInfeasibleConstraints
+
+    def _keep(self, values: Array, cost: float) -> None:
+        """Keeps the solution with exactly integral values, if it has one."""
+        exact = self._solved(values, values)
+        if exact.is_success():
+            self._found.append((exact.get_optimal_cost(), exact.get_x_val()))
+            self._found.sort(key=lambda pair: pair[0])
+
+    def GetOptimalCost(self) -> float:
+        """The least cost."""
+        return self.GetSubOptimalCost(0, best=True)
+
+    def GetSubOptimalCost(self, nth_suboptimal_cost: int, *, best: bool = False) -> float:
+        """The cost of the solution after the n-th: 0 is the second best."""
+        return self._nth(0 if best else nth_suboptimal_cost + 1)[0]
+
+    def _nth(self, n: int) -> tuple[float, Array]:
+        if n >= len(self._found):
+            raise RuntimeError(f"MixedIntegerBranchAndBound: there are {len(self._found)} solutions; asked for {n}.")
+        return self._found[n]
+
+    def GetSolution(self, mip_var: Any = None, nth_best_solution: int = 0, *, mip_vars: Any = None) -> Any:
+        """Values of a variable, or of an array of them, in the n-th best solution."""
+        x = self._nth(nth_best_solution)[1]
+        asked = mip_var if mip_vars is None else mip_vars
+        if isinstance(asked, (list, tuple, np.ndarray)):
+            return self._prog._valued(np.asarray(asked, dtype=object), x)
+        return float(x[self._prog.FindDecisionVariableIndex(asked)])

@@ -1,0 +1,179 @@
+"""Which solver a program gets, and Solve."""
+
+from __future__ import annotations
+
+__all__ = [
+    "SOLVERS",
+    "ChooseBestSolver",
+    "GetAvailableSolvers",
+    "GetProgramType",
+    "MakeFirstAvailableSolver",
+    "MakeSolver",
+    "Solve",
+]
+
+from collections.abc import Iterable
+from typing import Any
+
+from merganser.framework.optimization.kinds import ProgramAttribute, ProgramType, SolverId
+from merganser.framework.optimization.programs.program import MathematicalProgram
+from merganser.framework.optimization.programs.result import MathematicalProgramResult
+from merganser.framework.optimization.solvers.clarabel_solver import ClarabelSolver
+from merganser.framework.optimization.solvers.equality_solvers import EqualityConstrainedQPSolver, LinearSystemSolver
+from merganser.framework.optimization.solvers.highs_solver import HighsSolver
+from merganser.framework.optimization.solvers.interior_point_solver import InteriorPointSolver
+from merganser.framework.optimization.solvers.lemke_solver import MobyLcpSolver, UnrevisedLemkeSolver
+from merganser.framework.optimization.solvers.other_solvers import (
+    ClpSolver,
+    CsdpSolver,
+    GurobiSolver,
+    IpoptSolver,
+    MosekSolver,
+    NloptSolver,
+    OsqpSolver,
+    ScsSolver,
+    SnoptSolver,
+)
+from merganser.framework.optimization.solvers.outer_approximation_solver import OuterApproximationSolver
+from merganser.framework.optimization.solvers.slsqp_solver import MOST_DENSE, SlsqpSolver
+from merganser.framework.optimization.solvers.solver import SolverInterface
+from merganser.framework.optimization.solvers.solver_options import SolverOptions
+
+# The one list of solvers. A program gets the first of those before the line that takes it: the more special, the
+# earlier. Those after it are used when they are asked for.
+_CHOSEN: tuple[type[SolverInterface], ...] = (
+    LinearSystemSolver,
+    EqualityConstrainedQPSolver,
+    HighsSolver,
+    MobyLcpSolver,
+    ClarabelSolver,
+    OuterApproximationSolver,
+    InteriorPointSolver,
+    SlsqpSolver,
+)
+SOLVERS: tuple[type[SolverInterface], ...] = (
+    *_CHOSEN,
+    # ----
+    UnrevisedLemkeSolver, ClpSolver, CsdpSolver, GurobiSolver, IpoptSolver, MosekSolver, NloptSolver, OsqpSolver,
+    ScsSolver, SnoptSolver,
+)  # fmt: skip
+
+
+def _best(prog: MathematicalProgram) -> SolverInterface:
+    has = prog.required_capabilities()
+    for kind in _CHOSEN:
+        if not has <= kind.TAKES:
+            continue
+        if kind is LinearSystemSolver and not prog.linear_equality_constraints():
+            continue  # a program of nothing is one of a cost of 0
+        if kind is InteriorPointSolver and prog.num_vars() <= MOST_DENSE:
+            continue
+        solver = kind()
+        if solver.available() and solver.AreProgramAttributesSatisfied(prog):
+            return solver
+    raise ValueError(
+        "ChooseBestSolver: no solver takes this program. "
+        + " ".join(kind().ExplainUnsatisfiedProgramAttributes(prog) for kind in (OuterApproximationSolver, SlsqpSolver))
+    )
+
+
+def ChooseBestSolver(prog: MathematicalProgram) -> SolverId:
+    """The solver that Solve takes for a program.
+
+    Raises:
+        ValueError: none takes it.
+    """
+    return _best(prog).solver_id()
+
+
+def MakeSolver(id: SolverId) -> SolverInterface:
+    """A solver by its name.
+
+    Raises:
+        ValueError: there is none of this name.
+    """
+    for kind in SOLVERS:
+        if id.name() == kind.NAME:
+            return kind()
+    raise ValueError(f"MakeSolver: there is no solver {id.name()!r}; there are {', '.join(k.NAME for k in SOLVERS)}.")
+
+
+def MakeFirstAvailableSolver(solver_ids: Iterable[SolverId]) -> SolverInterface:
+    """The first solver of a list that is available.
+
+    Raises:
+        ValueError: none is.
+    """
+    names = list(solver_ids)
+    for id in names:
+        solver = MakeSolver(id)
+        if solver.available() and solver.enabled():
+            return solver
+    raise ValueError(f"MakeFirstAvailableSolver: none of {', '.join(map(str, names))} is available.")
+
+
+def Solve(
+    prog: MathematicalProgram, initial_guess: Any = None, solver_options: SolverOptions | None = None
+) -> MathematicalProgramResult:
+    """Solves a program by the solver that suits it best, and leaves the program as it was.
+
+    Where derivatives of equations depend on each other, as of contact forces in balance, SlsqpSolver has no step to
+    take; then InteriorPointSolver solves the program.
+
+    Args:
+        prog: the program.
+        initial_guess: values of all variables, shape [num_vars]; by default the guess of the program.
+        solver_options: these are used before those of the program.
+
+    Raises:
+        ValueError: no solver takes the program, data are wrong, or a lower bound is above the upper one.
+    """
+    solver = _best(prog)
+    result = solver._solved(prog, initial_guess, solver_options)
+    if isinstance(solver, SlsqpSolver) and not result.is_success() and result.get_solver_details().is_singular():
+        return InteriorPointSolver().Solve(prog, initial_guess, solver_options)
+    return result
+
+
+_A = ProgramAttribute
+_LINEAR = frozenset({_A.kLinearCost, _A.kLinearConstraint, _A.kLinearEqualityConstraint})
+_QUADRATIC = _LINEAR | {_A.kQuadraticCost}
+_CONES = _LINEAR | {_A.kLorentzConeConstraint, _A.kRotatedLorentzConeConstraint}
+_MATRICES = _CONES | {_A.kPositiveSemidefiniteConstraint}
+_KINDS = (
+    (ProgramType.kLP, ProgramType.kMILP, _LINEAR),
+    (ProgramType.kQP, ProgramType.kMIQP, _QUADRATIC),
+    (ProgramType.kSOCP, ProgramType.kMISOCP, _CONES),
+    (ProgramType.kSDP, ProgramType.kMISDP, _MATRICES),
+    (ProgramType.kQuadraticCostConicConstraint, ProgramType.kUnknown, _MATRICES | {_A.kQuadraticCost}),
+    (ProgramType.kCGP, ProgramType.kUnknown, _MATRICES | {_A.kExponentialConeConstraint}),
+)
+
+
+def GetProgramType(prog: MathematicalProgram) -> ProgramType:
+    """The class of a program: the first of LP, QP, SOCP, SDP, ... that it belongs to."""
+    has = prog.required_capabilities()
+    if not has:
+        return ProgramType.kUnknown
+    if has == {_A.kLinearComplementarityConstraint}:
+        return ProgramType.kLCP
+    is_mixed = _A.kBinaryVariable in has
+    is_convex = all(binding.evaluator().is_convex() for binding in prog.quadratic_costs())
+    for kind, mixed, attributes in _KINDS:
+        if has - {_A.kBinaryVariable} <= attributes and (is_convex or _A.kQuadraticCost not in has):
+            return mixed if is_mixed else kind
+    general = {_A.kGenericCost, _A.kGenericConstraint, _A.kQuadraticConstraint, _A.kLinearComplementarityConstraint}
+    if not is_mixed and (has & general or not is_convex):
+        return ProgramType.kNLP
+    return ProgramType.kUnknown
+
+
+def GetAvailableSolvers(prog_type: ProgramType) -> list[SolverId]:
+    """The solvers that are available and take programs of a class."""
+    needed = {kind: attributes for kind, _, attributes in _KINDS}
+    needed |= {mixed: attributes | {_A.kBinaryVariable} for _, mixed, attributes in _KINDS}
+    needed[ProgramType.kNLP] = frozenset({_A.kGenericCost, _A.kGenericConstraint})
+    needed[ProgramType.kLCP] = frozenset({_A.kLinearComplementarityConstraint})
+    if prog_type is ProgramType.kUnknown or prog_type not in needed:
+        return []
+    return [kind.id() for kind in SOLVERS if kind().available() and needed[prog_type] <= kind.TAKES]

@@ -1,0 +1,145 @@
+"""Convex programs by Clarabel, an interior-point method for cones (Goulart and Chen 2024)."""
+
+from __future__ import annotations
+
+__all__ = ["ClarabelSolver", "ClarabelSolverDetails"]
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from merganser.framework.optimization.arrays import Array
+from merganser.framework.optimization.kinds import CommonSolverOption, ProgramAttribute, SolutionResult
+from merganser.framework.optimization.programs.program import MathematicalProgram
+from merganser.framework.optimization.solvers.conic_form import ConicForm
+from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface
+from merganser.framework.optimization.solvers.solver_options import SolverOptions
+
+_A = ProgramAttribute
+CONVEX = frozenset(
+    {
+        _A.kLinearCost, _A.kQuadraticCost, _A.kL2NormCost, _A.kLinearConstraint, _A.kLinearEqualityConstraint,
+        _A.kQuadraticConstraint, _A.kLorentzConeConstraint, _A.kRotatedLorentzConeConstraint,
+        _A.kPositiveSemidefiniteConstraint, _A.kExponentialConeConstraint,
+    }
+)  # fmt: skip
+_LARGE = 10_000  # entries of P and A; less than that takes less than 50 ms, which nobody interrupts
+OUTCOMES = {
+    "Solved": SolutionResult.kSolutionFound,
+    "AlmostSolved": SolutionResult.kSolutionFound,
+    "PrimalInfeasible": SolutionResult.kInfeasibleConstraints,
+    "AlmostPrimalInfeasible": SolutionResult.kInfeasibleConstraints,
+    "DualInfeasible": SolutionResult.kDualInfeasible,
+    "AlmostDualInfeasible": SolutionResult.kDualInfeasible,
+    "MaxIterations": SolutionResult.kIterationLimit,
+    "MaxTime": SolutionResult.kIterationLimit,
+}
+
+
+@dataclass(eq=False)
+class ClarabelSolverDetails:
+    """What Clarabel tells: time [s], iterations, its own word for how it ended; costs without constants, what is left
+    of equations, and prices y and values s of the rows of the conic form."""
+
+    solve_time: float
+    iterations: int
+    status: str
+    primal_objective: float = np.nan
+    dual_objective: float = np.nan
+    primal_residual: float = np.nan
+    dual_residual: float = np.nan
+    y: Array = field(default_factory=lambda: np.zeros(0), repr=False)
+    s: Array = field(default_factory=lambda: np.zeros(0), repr=False)
+
+
+def convexity_objection(prog: MathematicalProgram) -> str:
+    """Which cost or constraint of a program is not convex; empty if all are."""
+    for binding in prog.quadratic_costs() + prog.quadratic_constraints():
+        if not binding.evaluator().is_convex():
+            return f"{binding} is not convex"
+    return ""
+
+
+class ClarabelSolver(SolverInterface):
+    """Linear, quadratic, second-order cone, semidefinite and exponential cone programs.
+
+    Options are the settings of Clarabel, by their names: max_iter, tol_gap_abs, tol_feas, ...
+    """
+
+    NAME = "Clarabel"
+    TAKES = CONVEX
+    REMEDY = "Install it: pip install clarabel."
+
+    def available(self) -> bool:
+        """Whether clarabel is installed."""
+        try:
+            import clarabel  # noqa: F401
+        except ImportError:
+            return False
+        return True
+
+    def _objection(self, prog: MathematicalProgram) -> str:
+        return convexity_objection(prog)
+
+    def _solve(self, prog: MathematicalProgram, guess: Array, options: SolverOptions) -> Outcome:
+        import clarabel
+
+        form = ConicForm(prog)
+        settings = _settings(clarabel, options)
+
+        def solve() -> Any:
+            cones = cones_of(clarabel, form)
+            return clarabel.DefaultSolver(form.P, form.q, form.A, form.b, cones, settings).solve()
+
+        solution = _interruptible(solve) if form.A.nnz + form.P.nnz > _LARGE else solve()
+        status = str(solution.status)
+        z = np.array(solution.z)
+        details = ClarabelSolverDetails(
+            solution.solve_time, solution.iterations, status, solution.obj_val, solution.obj_val_dual,
+            solution.r_prim, solution.r_dual, z, np.array(solution.s),
+        )  # fmt: skip
+        result = OUTCOMES.get(status, SolutionResult.kSolverSpecificError)
+        return Outcome(result, form.point(np.array(solution.x)), details, form.duals(z))
+
+
+def _interruptible(function: Callable[[], Any]) -> Any:
+    """Calls a function that lets other threads go on in a thread of its own, so that Ctrl-C ends the wait at once.
+
+    The function itself goes on to its end in the background, and its result is dropped.
+    """
+    result: list[Any] = []
+    thread = threading.Thread(target=lambda: result.append(function()), daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.05)
+    if not result:
+        raise RuntimeError("ClarabelSolver: the solver ended without a result; its error is printed above.")
+    return result[0]
+
+
+def cones_of(clarabel: Any, form: ConicForm) -> list[Any]:
+    kinds = {"lorentz": clarabel.SecondOrderConeT, "matrix": clarabel.PSDTriangleConeT}
+    cones: list[Any] = []
+    if form.linear.num_equations:
+        cones.append(clarabel.ZeroConeT(form.linear.num_equations))
+    if form.linear.num_inequalities:
+        cones.append(clarabel.NonnegativeConeT(form.linear.num_inequalities))
+    for cone in form.cones:
+        cones.append(clarabel.ExponentialConeT() if cone.kind == "exponential" else kinds[cone.kind](cone.size))
+    return cones
+
+
+def _settings(clarabel: Any, options: SolverOptions) -> Any:
+    settings = clarabel.DefaultSettings()
+    settings.verbose = bool(options.common(CommonSolverOption.kPrintToConsole, 0))
+    threads = options.common(CommonSolverOption.kMaxThreads)
+    if threads is not None:
+        settings.max_threads = int(threads)
+    for name, value in options.of(ClarabelSolver.NAME).items():
+        if not hasattr(settings, name):
+            raise ValueError(f"ClarabelSolver: there is no option {name!r}.")
+        setattr(settings, name, type(getattr(settings, name))(value))
+    return settings

@@ -1,0 +1,299 @@
+"""What solvers that programs name tell, by the names that pydrake has, of the solvers that stand in for them.
+
+Numbers that only the other solver would know are NaN. `by` has what the solver that really ran tells.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ClpSolverDetails",
+    "CsdpSolverDetails",
+    "GurobiSolverDetails",
+    "IpoptSolverDetails",
+    "MosekSolverDetails",
+    "NloptSolverDetails",
+    "OsqpSolverDetails",
+    "ScsSolverDetails",
+    "SnoptSolverDetails",
+]
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from merganser.framework.optimization.arrays import Array
+from merganser.framework.optimization.kinds import SolutionResult
+from merganser.framework.optimization.programs.binding import Binding
+from merganser.framework.optimization.programs.program import MathematicalProgram
+
+if TYPE_CHECKING:
+    from merganser.framework.optimization.solvers.solver import Outcome
+
+_NAN = float("nan")
+_NOTHING = np.zeros(0)
+
+
+def _code(outcome: Outcome, found: int, infeasible: int, unbounded: int, limit: int, other: int) -> int:
+    """The number by which a solver says how it ended."""
+    kinds = SolutionResult
+    codes = {
+        kinds.kSolutionFound: found,
+        kinds.kInfeasibleConstraints: infeasible,
+        kinds.kUnbounded: unbounded,
+        kinds.kDualInfeasible: unbounded,
+        kinds.kIterationLimit: limit,
+    }
+    return codes.get(outcome.result, other)
+
+
+@dataclass(eq=False)
+class ClpSolverDetails:
+    """How CLP would say that it ended: 0 optimal, 1 infeasible, 2 unbounded, 3 stopped, 4 failed."""
+
+    status: int
+    by: Any = None
+
+    @classmethod
+    def _of(cls, prog: MathematicalProgram, outcome: Outcome, seconds: float) -> ClpSolverDetails:
+        """The details of an outcome."""
+        return cls(_code(outcome, 0, 1, 2, 3, 4), outcome.details)
+
+
+@dataclass(eq=False)
+class NloptSolverDetails:
+    """How NLopt would say that it ended: 4 x converged, 5 limit of evaluations, -1 failed."""
+
+    status: int
+    by: Any = None
+
+    @classmethod
+    def _of(cls, prog: MathematicalProgram, outcome: Outcome, seconds: float) -> NloptSolverDetails:
+        """The details of an outcome."""
+        return cls(_code(outcome, 4, -1, -1, 5, -1), outcome.details)
+
+
+@dataclass(eq=False)
+class SnoptSolverDetails:
+    """What SNOPT would tell, of functions F = (cost, nonlinear constraints, linear ones, linear equations).
+
+    Attributes:
+        info: 1 optimal, 13 infeasible, 21 unbounded, 32 limit of iterations, 41 no better point.
+        xmul: prices of bounds of the variables, shape [num_vars].
+        F: values at the end.
+        Fmul: prices of F; 0 for the cost. NaN where there are none.
+        solve_time: [s].
+    """
+
+    info: int
+    xmul: Array
+    F: Array
+    Fmul: Array
+    solve_time: float
+    by: Any = None
+
+    @classmethod
+    def _of(cls, prog: MathematicalProgram, outcome: Outcome, seconds: float) -> SnoptSolverDetails:
+        """The details of an outcome."""
+        from merganser.framework.optimization.solvers.solver import cost_at
+
+        values, prices = _rows(prog, outcome, _rows_of(prog))
+        return cls(
+            _code(outcome, 1, 13, 21, 32, 41),
+            _prices_of_boxes(prog, outcome),
+            np.append(cost_at(prog, outcome.x), values),
+            np.append(0.0, prices),
+            seconds,
+            outcome.details,
+        )
+
+
+# In the order of IPOPT's SolverReturn.
+_IPOPT = (
+    "Success", "Max iterations exceeded", "CPU time exceeded", "Wall time exceeded", "Stop at tiny step",
+    "Stop at acceptable point", "Local infeasibility", "User requested stop", "Feasible point found",
+    "Diverging iterates", "Restoration failure", "Error in step computation", "Invalid number detected",
+    "Too few degrees of freedom", "Invalid option", "Out of memory", "Internal error", "Unassigned",
+)  # fmt: skip
+
+
+@dataclass(eq=False)
+class IpoptSolverDetails:
+    """What IPOPT would tell, of constraints g = (nonlinear ones, linear ones, linear equations).
+
+    Attributes:
+        status: 0 solved, 1 limit of iterations, 6 infeasible, 9 diverging, 11 no step.
+        z_L, z_U: multipliers of the bounds of variables, not negative, shape [num_vars].
+        g: values at the end.
+        lambda_val: multipliers of g, of the opposite sign of prices.
+    """
+
+    status: int
+    z_L: Array
+    z_U: Array
+    g: Array
+    lambda_val: Array
+    by: Any = None
+
+    def ConvertStatusToString(self) -> str:
+        """The status in words."""
+        return _IPOPT[self.status]
+
+    @classmethod
+    def _of(cls, prog: MathematicalProgram, outcome: Outcome, seconds: float) -> IpoptSolverDetails:
+        """The details of an outcome."""
+        values, prices = _rows(prog, outcome, _rows_of(prog))
+        box = _prices_of_boxes(prog, outcome)
+        low, high = np.maximum(box, 0.0), np.maximum(-box, 0.0)
+        return cls(_code(outcome, 0, 6, 9, 1, 11), low, high, values, -prices, outcome.details)
+
+
+@dataclass(eq=False)
+class OsqpSolverDetails:
+    """What OSQP would tell.
+
+    Attributes:
+        iter: iterations.
+        status_val: 1 solved, 3 infeasible, 5 unbounded, 7 limit of iterations, 11 unsolved.
+        primal_res, dual_res: greatest violation of constraints, and what is left of the gradient.
+        setup_time, solve_time, polish_time, run_time: [s].
+        y: multipliers, of the opposite sign of prices: of linear constraints, equations and bounds.
+    """
+
+    iter: int
+    status_val: int
+    primal_res: float
+    dual_res: float
+    setup_time: float
+    solve_time: float
+    polish_time: float
+    run_time: float
+    y: Array = field(default_factory=lambda: _NOTHING)
+    by: Any = None
+
+    @classmethod
+    def _of(cls, prog: MathematicalProgram, outcome: Outcome, seconds: float) -> OsqpSolverDetails:
+        """The details of an outcome."""
+        found, own = outcome.details, outcome.details.solve_time
+        prices = _rows(prog, outcome, prog.GetLinearConstraints() + prog.bounding_box_constraints())[1]
+        status, residuals = _code(outcome, 1, 3, 5, 7, 11), (found.primal_residual, found.dual_residual)
+        return cls(found.iterations, status, *residuals, seconds - own, own, 0.0, seconds, -prices, found)
+
+
+@dataclass(eq=False)
+class ScsSolverDetails:
+    """What SCS would tell.
+
+    Attributes:
+        scs_status: 1 solved, -2 infeasible, -1 unbounded, 2 inaccurate, -4 failed.
+        iter: iterations.
+        primal_objective, dual_objective: costs.
+        primal_residue, residue_infeasibility, residue_unbounded_a, residue_unbounded_p: what is left of equations.
+        duality_gap: the difference of the costs.
+        scs_setup_time, scs_solve_time: [ms].
+        y, s: prices and values of the rows of the conic form.
+    """
+
+    scs_status: int
+    iter: int
+    primal_objective: float
+    dual_objective: float
+    primal_residue: float
+    residue_infeasibility: float
+    residue_unbounded_a: float
+    residue_unbounded_p: float
+    duality_gap: float
+    scs_setup_time: float
+    scs_solve_time: float
+    y: Array = field(default_factory=lambda: _NOTHING)
+    s: Array = field(default_factory=lambda: _NOTHING)
+    by: Any = None
+
+    @classmethod
+    def _of(cls, prog: MathematicalProgram, outcome: Outcome, seconds: float) -> ScsSolverDetails:
+        """The details of an outcome."""
+        found = outcome.details
+        cost, gap = _costs(prog, outcome)
+        times = 1e3 * (seconds - found.solve_time), 1e3 * found.solve_time
+        return cls(
+            _code(outcome, 1, -2, -1, 2, -4), found.iterations, cost, cost - gap, found.primal_residual, _NAN, _NAN,
+            _NAN, gap, *times, found.y, found.s, found,
+        )  # fmt: skip
+
+
+@dataclass(eq=False)
+class CsdpSolverDetails:
+    """What CSDP would tell: of its own form of the program there is no dual solution here.
+
+    Attributes:
+        return_code: 0 solved, 1 infeasible, 2 unbounded, 4 limit of iterations, 7 no progress.
+        primal_objective, dual_objective: what it would maximize: minus the costs.
+        y_val: empty.
+        Z_val: None.
+    """
+
+    return_code: int
+    primal_objective: float
+    dual_objective: float
+    y_val: Array = field(default_factory=lambda: _NOTHING)
+    Z_val: Any = None
+    by: Any = None
+
+    @classmethod
+    def _of(cls, prog: MathematicalProgram, outcome: Outcome, seconds: float) -> CsdpSolverDetails:
+        """The details of an outcome."""
+        cost, gap = _costs(prog, outcome)
+        return cls(_code(outcome, 0, 1, 2, 4, 7), -cost, gap - cost, by=outcome.details)
+
+
+@dataclass(eq=False)
+class MosekSolverDetails:
+    """What MOSEK would tell; it is not available here."""
+
+    optimizer_time: float
+    rescode: int
+    solution_status: int
+
+
+@dataclass(eq=False)
+class GurobiSolverDetails:
+    """What Gurobi would tell; it is not available here."""
+
+    optimizer_time: float
+    error_code: int
+    optimization_status: int
+    objective_bound: float
+
+
+def _rows_of(prog: MathematicalProgram) -> list[Binding]:
+    """Constraints but for boxes: nonlinear ones first, then linear ones and linear equations."""
+    known = set(map(id, prog.GetLinearConstraints() + prog.bounding_box_constraints()))
+    return [each for each in prog.GetAllConstraints() if id(each) not in known] + prog.GetLinearConstraints()
+
+
+def _rows(prog: MathematicalProgram, outcome: Outcome, bindings: list[Binding]) -> tuple[Array, Array]:
+    """Values of constraints at the end, and prices; NaN where there are none."""
+    values, prices = [_NOTHING], [_NOTHING]
+    for binding in bindings:
+        y = binding.evaluator()._values(outcome.x[prog._places_of(binding._variables)])
+        values.append(y)
+        prices.append(outcome.duals.get(binding, np.full(y.size, _NAN)))
+    return np.concatenate(values), np.concatenate(prices)
+
+
+def _prices_of_boxes(prog: MathematicalProgram, outcome: Outcome) -> Array:
+    """Prices of bounds of the variables, shape [num_vars]; NaN if there is no solution."""
+    result = np.zeros(prog.num_vars())
+    if not outcome.duals:
+        return result if outcome.result is SolutionResult.kSolutionFound else np.full_like(result, _NAN)
+    for binding in prog.bounding_box_constraints():
+        np.add.at(result, prog._places_of(binding._variables), outcome.duals.get(binding, 0.0))
+    return result
+
+
+def _costs(prog: MathematicalProgram, outcome: Outcome) -> tuple[float, float]:
+    """The cost, and by how much it is above that of the dual solution."""
+    from merganser.framework.optimization.solvers.solver import cost_at
+
+    found = outcome.details
+    return cost_at(prog, outcome.x), found.primal_objective - found.dual_objective
