@@ -144,8 +144,9 @@ class HeardInputs:
 
     def _responses(self) -> Responses:
         w, parameters = self._w, self._w.parameters
-        kernels_of_these: Any = functools.partial(w.call, hear_inputs), functools.partial(w.call, respond_to_inputs)
-        return Responses(1, *kernels_of_these, self.inputs, parameters, self.gains, *self._arrays())
+        hear: Any = functools.partial(w.call, hear_inputs)
+        respond: Any = functools.partial(w.call, respond_to_inputs)
+        return Responses(1, hear, respond, self.inputs, parameters, self.gains, *self._arrays())
 
     def _arrays(self) -> tuple[Array, ...]:
         of_step = self._tau_of_step, self._desired_of_step
@@ -160,8 +161,8 @@ class HeardInputs:
             inputs: places of what the ports carry.
             parameters: place of those of the plant.
         """
-        code = [hinted_address(kernel) if self.follow() else 0 for kernel in (hear_inputs, respond_to_inputs)]
-        return Responses(int(self.follow()), *code, inputs, parameters, self.gains, *self._arrays())
+        hear, respond = (hinted_address(kernel) if self.follow() else 0 for kernel in (hear_inputs, respond_to_inputs))
+        return Responses(int(self.follow()), hear, respond, inputs, parameters, self.gains, *self._arrays())
 
     def native_inputs(self) -> Inputs:
         """Places of what steps take for inputs that follow the state."""

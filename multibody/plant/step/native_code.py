@@ -248,7 +248,8 @@ class NativeDynamics:
         if self._is_discrete():
             return native
         # It needs the vectors that come through ports, and asks no SceneGraph.
-        vectors = [source for source in native.sources_in(context) if isinstance(source, CacheSlot)]
+        own: Any = context  # that of a leaf system
+        vectors = [source for source in native.sources_in(own) if isinstance(source, CacheSlot)]
         return dataclasses.replace(native, sources=tuple(vectors))
 
     def is_moved_by_steps(self, context: Context) -> bool:
