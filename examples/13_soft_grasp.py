@@ -6,8 +6,8 @@ The ball is a mesh of tetrahedra, the fingers, the table and the peg are rigid. 
 of the fingers and their effort limits are one problem in each step: the ball gives way until it presses back with what
 the limit allows, and hangs between the fingers by friction alone.
 
-Writes soft_grasp.png (the ball at four times, and the forces on it) and soft_grasp.html (the motion, which any browser
-shows) into the output folder.
+Writes soft_grasp.png (the ball at four times in the colors of von Mises' stress, and the forces on it) and
+soft_grasp.html (the motion in these colors, which any browser shows) into the output folder.
 """
 
 import argparse
@@ -34,6 +34,8 @@ from merganser.geometry.meshes.volume_mesh import boundary_triangles
 from merganser.multibody.fem import DeformableBodyConfig
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, CoulombFriction, DiscreteContactApproximation
 from merganser.multibody.tree import PdControllerGains, PrismaticJoint, SpatialInertia
+from merganser.multibody.visualization import StressVisualizer, StressVisualizerParams
+from merganser.multibody.visualization.stress_visualizer import colors_of_stresses
 
 TIME_STEP = 0.01  # s
 RADIUS, RESOLUTION = 0.04, 0.022  # of the ball [m]
@@ -41,6 +43,7 @@ OPEN, LIFT, PEG = 0.07, 0.14, 0.05  # open fingers from the middle, way of the p
 FINGER = (0.02, 0.05, 0.06)
 CLOSES, LIFTS, MOVES, OPENS, END = 0.1, 0.4, 0.8, 1.2, 1.7  # times [s]
 SHOWN = (0.05, 0.38, 1.1, 1.68)
+GREATEST = 4e3  # the stress that is red [Pa]
 
 
 def material(friction=0.8, modulus=1e6):
@@ -123,6 +126,7 @@ def main():
     builder.Connect(plan.get_output_port(0), plant.get_desired_state_input_port(joints[0].model_instance()))
     meshcat = Meshcat()
     visualizer = MeshcatVisualizer.AddToBuilder(builder, scene_graph, meshcat)
+    StressVisualizer.AddToBuilder(builder, plant, meshcat, StressVisualizerParams(greatest=GREATEST))
     simulator = Simulator(builder.Build())
     context = plant.GetMyMutableContextFromRoot(simulator.get_mutable_context())
     for joint, q in zip(joints, (0.0, RADIUS, OPEN, OPEN), strict=True):
@@ -142,7 +146,8 @@ def main():
         forces.append(on_ball)
         for shown in SHOWN:
             if abs(t - shown) < 0.5 * TIME_STEP:
-                shapes[shown] = model.GetPositions(context, ball).T, plant.GetPositions(context)
+                stresses = model.GetBody(ball).von_mises_stresses(context, at_vertices=True)
+                shapes[shown] = model.GetPositions(context, ball).T, plant.GetPositions(context), stresses
     visualizer.StopRecording()
     visualizer.PublishRecording()
     (arguments.output / "soft_grasp.html").write_text(meshcat.StaticHtml())
@@ -160,15 +165,18 @@ def main():
 # 4. The picture.
 def draw(file, times, forces, shapes, triangles):
     import matplotlib.pyplot as plt
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import LinearSegmentedColormap, Normalize
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
     figure = plt.figure(figsize=(12.0, 7.0), layout="constrained")
-    for k, (t, (p, q)) in enumerate(shapes.items()):
+    for k, (t, (p, q, stresses)) in enumerate(shapes.items()):
         axes = figure.add_subplot(2, 4, k + 1, projection="3d")
         light = np.cross(p[triangles[:, 1]] - p[triangles[:, 0]], p[triangles[:, 2]] - p[triangles[:, 0]])
         light /= np.linalg.norm(light, axis=1)[:, np.newaxis]
+        colors = colors_of_stresses(stresses[triangles].mean(axis=1), GREATEST)
         shade = 0.55 + 0.45 * np.clip(light @ [0.4, -0.6, 0.7], 0.0, 1.0)
-        axes.add_collection3d(Poly3DCollection(p[triangles], facecolors=shade[:, np.newaxis] * [0.95, 0.5, 0.2],
+        axes.add_collection3d(Poly3DCollection(p[triangles], facecolors=shade[:, np.newaxis] * colors,
                                                edgecolors="k", linewidths=0.2))  # fmt: skip
         for side, gap in ((-1.0, q[2]), (1.0, q[3])):
             add_box(axes, np.array([q[0] + side * gap, 0.0, q[1]]), FINGER)
@@ -178,6 +186,9 @@ def draw(file, times, forces, shapes, triangles):
         axes.set_box_aspect((1, 1, 1))
         axes.view_init(12, -70)
         axes.set_axis_off()
+    scale = LinearSegmentedColormap.from_list("stress", colors_of_stresses(np.linspace(0.0, 1.0, 33), 1.0))
+    of_colors = ScalarMappable(Normalize(0.0, 1e-3 * GREATEST), scale)
+    figure.colorbar(of_colors, ax=figure.axes, shrink=0.7, label="von Mises' stress [kPa]")
     axes = figure.add_subplot(2, 1, 2)
     for name in ("left", "right", "table", "peg"):
         axes.plot(times, [np.linalg.norm(f.get(name, np.zeros(3))) for f in forces], label=name)

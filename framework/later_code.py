@@ -34,6 +34,7 @@ __all__ = [
     "note_compilation",
     "note_evaluation",
     "note_steps",
+    "note_work",
     "pays_to_load",
     "pays_to_load_tapes",
     "want",
@@ -142,6 +143,11 @@ def note_steps(num_steps: int, num_entries: int) -> None:
 def note_evaluation(num_entries: int) -> None:
     """Counts an evaluation of derivatives in Python that belongs to no such step, with so many cache entries."""
     _state.work += work_of_steps(1, num_entries) // _EVALUATIONS_OF_STEP
+
+
+def note_work(work: int) -> None:
+    """Counts what Python does more in a step than most do [us]."""
+    _state.work += work
 
 
 def work_of_steps(num_steps: int, num_entries: int) -> int:
@@ -256,10 +262,9 @@ def _only_one() -> Iterator[bool]:
 
 def _is_kept(code: LaterCode) -> bool:
     """Whether the disk has it."""
-    from merganser.framework.native.compiler.code_files import SUFFIX, cache_directory
+    from merganser.framework.native.compiler.code_files import SUFFIX, cache_directory, package_of_module
     from merganser.framework.native.compiler.kept_files import names_in
 
-    _, package, *_, file = code.module.split(".")
-    start = f"{file}.{code.function}-"
-    names = names_in(cache_directory(package))
+    start = f"{code.module.rpartition('.')[2]}.{code.function}-"
+    names = names_in(cache_directory(package_of_module(code.module)))
     return any(name.startswith(start) and name.endswith(SUFFIX) for name in names)

@@ -98,8 +98,8 @@ class Geometry:
         return self.frame_id if self.reference_mesh is None else None
 
     def is_seen(self) -> bool:
-        """Whether cameras see it: not deformable ones, which renderers do not know."""
-        return Role.kPerception in self.properties and self.reference_mesh is None
+        """Whether cameras see it."""
+        return Role.kPerception in self.properties
 
 
 class GeometryState:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from merganser.geometry.file_limits import supporting_path
 from merganser.geometry.memory_file import MemoryFile
 
 __all__ = ["InMemoryMesh", "MeshSource"]
+
+_CLOCK_OF_FILES = 2.0  # the coarsest tick of file systems [s]
 
 
 @settings
@@ -104,6 +107,20 @@ class MeshSource:
         """The file's extension in lower case, with its dot: '.obj'."""
         source = self._source
         return source.suffix.lower() if isinstance(source, Path) else source.mesh_file.extension()
+
+    def stamp(self) -> tuple[int, int] | None:
+        """What changes when a file on disk does: its time and size.
+
+        None for what is in memory or not there, for formats whose geometry stands in other files too, and for a file
+        that was written so recently that the clock of its disk may not tell it from the next.
+        """
+        if not isinstance(self._source, Path) or self.extension() == ".gltf":
+            return None
+        try:
+            status = self._source.stat()
+        except OSError:
+            return None
+        return None if time.time() - status.st_mtime < _CLOCK_OF_FILES else (status.st_mtime_ns, status.st_size)
 
     def read(self) -> bytes:
         """Returns what is in the file.

@@ -10,6 +10,7 @@ import numpy as np
 
 from merganser.framework.math import RigidTransform
 from merganser.geometry.ids import WORLD_FRAME_ID, GeometryId
+from merganser.geometry.meshes.volume_mesh import boundary_triangles
 from merganser.geometry.properties import PerceptionProperties
 from merganser.geometry.roles import Role
 
@@ -190,9 +191,18 @@ def render(source: Any, kind: str, camera: Any, parent_frame: Any, X_PC: Any) ->
     info = core.intrinsics()
     image: Any = pixels(info.width(), info.height())
     engine.update_poses(poses.layout.geometry_rows, _floats(poses.X_WG))
+    _update_surfaces(engine, source)
     engine.UpdateViewpoint(RigidTransform.MakeUnchecked(X_WR[:3]))
     getattr(engine, caller)(camera, image)
     return image
+
+
+def _update_surfaces(engine: RenderEngine, source: Any) -> None:
+    """Tells an engine where the surfaces of deformable geometries are."""
+    for id in engine.geometry_ids():
+        mesh = source.state().geometry(id).reference_mesh
+        if mesh is not None:
+            engine.update_surface(id, _floats(source.configuration(id)).reshape(-1, 3), boundary_triangles(mesh))
 
 
 def _floats(X: Any) -> Any:

@@ -7,6 +7,7 @@ same measures. Primitives are centered on Go unless their description says other
 from __future__ import annotations
 
 import abc
+import functools
 import math
 import os
 from collections.abc import Callable
@@ -37,6 +38,7 @@ __all__ = [
 Result = TypeVar("Result")
 
 _MIN_MESH_SCALE = 1e-8
+_MOST_HULLS = 256  # that are kept
 _MIN_NORMAL_LENGTH = 1e-10
 
 
@@ -339,6 +341,18 @@ class MeshcatCone(_Primitive):
         return self._measures[2]
 
 
+def _hull_of_file(source: MeshSource, scale3: tuple[float, ...], stamp: Any) -> PolygonSurfaceMesh:
+    """The hull of what is in a file; kept for other shapes where a stamp tells its contents from earlier ones."""
+    if stamp is not None:
+        return _kept_hull(source, scale3, stamp)
+    return convex_hull(read_vertices(source) * scale3, source.description())
+
+
+@functools.lru_cache(maxsize=_MOST_HULLS)
+def _kept_hull(source: MeshSource, scale3: tuple[float, ...], stamp: Any) -> PolygonSurfaceMesh:
+    return _hull_of_file(source, scale3, None)
+
+
 class _FromFile(Shape):
     """What Mesh and Convex have in common: a file, on disk or in memory, and a scale along each axis."""
 
@@ -370,8 +384,7 @@ class _FromFile(Shape):
             RuntimeError: the file cannot be read, or has fewer than three vertices, or all lie on a line.
             ImportError: its format needs trimesh, which is missing.
         """
-        name = self._source.description()
-        return self._remember("hull", lambda: convex_hull(read_vertices(self._source) * self._scale3, name))
+        return self._remember("hull", lambda: _hull_of_file(self._source, self._scale3, self._source.stamp()))
 
     def _remember(self, what: str, calc: Callable[[], Result]) -> Result:
         """Returns what `calc` computes, once for all."""

@@ -21,7 +21,6 @@ from merganser.framework.core.declarations.execution import NOTHING_BEGUN, Begun
 from merganser.framework.native import kernel_address, specialize
 from merganser.framework.native.memory.addresses import address_of_array
 from merganser.framework.native.memory.tape import AGAIN, RAISED, SUCCEEDED, clock_address
-from merganser.framework.native.operations.assembly import offset_in
 from merganser.framework.primitives import VectorLog
 
 if TYPE_CHECKING:
@@ -178,7 +177,6 @@ class Plan:
             return
         room, most = _PLENTY, self._program.most_samples
         flat, integers = self._store.flat, self._program.operations.integers
-        log_arrays = []
         for place in self._program.logs:
             log, first = place.log(), place.first
             arrays = log.native_arrays()
@@ -191,11 +189,8 @@ class Plan:
                 log.Reserve(2 * log.num_samples() + 2 * most)
                 arrays = log.native_arrays()
             times, data, count = arrays
-            log_arrays.append(arrays)
-            offsets = [offset_in(flat, array) for array in (count, times, data)]
-            integers[first : first + 4] = (len(times), *offsets)
+            integers[first : first + 4] = (len(times), *place.offsets_in(flat, (count, times, data)))
             room = min(room, (len(times) - log.num_samples()) // most - 1)
-        self._log_arrays = log_arrays  # kept alive while the loop knows where they are
         self._room_in_logs = self.fields[f.ROOM_IN_LOGS] = room
 
     # ------------------------------------------------------------------ running

@@ -366,10 +366,11 @@ class Simulator(SimulatorSettings):
         when, integrator = self._when_to_plan, self._integrator
         if when in ("always", "never"):
             return when == "always"
-        # There are as many steps at least, however far the integrator gets in each.
-        longest = integrator.get_maximum_step_size() if self._has_continuous_state else math.inf
-        shortest = min(longest, self._schedule.shortest_period())
-        num_steps = 0 if math.isinf(shortest) else int(min(duration / shortest, _MOST_STEPS))
+        num_steps = 0
+        if duration > 0.0:  # there are as many steps at least, however far the integrator gets in each
+            longest = integrator.get_maximum_step_size() if self._has_continuous_state else math.inf
+            shortest = min(longest, self._schedule.shortest_period())
+            num_steps = 0 if math.isinf(shortest) else int(min(duration / shortest, _MOST_STEPS))
         work = work_of_steps(num_steps, len(self._store.slots))
         return pays_to_load(_LOOP, *integrator._later_code, work_to_come=work)
 

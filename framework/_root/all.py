@@ -65,7 +65,8 @@ _SYMBOLIC = (
 _VISUALIZATION = (
     "ActuatorSliders", "AddDefaultVisualization", "AddFrameTriadIllustration", "ApplyVisualizationConfig",
     "ContactVisualizer", "ContactVisualizerParams", "ContactVisualizer_", "DragSpring", "InertiaVisualizer",
-    "JointSliders", "JointSliders_", "ModelVisualizer", "SimulationControls", "VisualizationConfig",
+    "JointSliders", "JointSliders_", "ModelVisualizer", "SimulationControls", "StressVisualizer",
+    "StressVisualizerParams", "VisualizationConfig",
 )  # fmt: skip
 _OPTIMIZATION = (
     "AddBilinearProductMcCormickEnvelopeSos2", "AddLogarithmicSos1Constraint", "AddLogarithmicSos2Constraint",
@@ -137,7 +138,7 @@ _SETS = (
 )  # fmt: skip
 _DEFORMABLES = (
     "DeformableBodyConfig", "DeformableBodyConfig_", "ForceDensityFieldBase", "ForceDensityFieldBase_",
-    "ForceDensityType", "MaterialModel",
+    "ForceDensityType", "MaterialDerivatives", "MaterialModel", "differentiate_equilibrium", "differentiate_motion",
 )  # fmt: skip
 _LATER: dict[str, tuple[str, ...]] = {
     "merganser.analysis.trajectory_optimization": _TRAJECTORIES,

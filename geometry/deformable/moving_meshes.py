@@ -16,12 +16,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.native import device, kernel
+from merganser.framework.native.memory.hinted_types import Floats, Integers, Poses
+from merganser.framework.native.memory.records_of_arrays import ArrayOf
 from merganser.geometry.hydroelastic.layout import Meshes, make_layout
 from merganser.geometry.hydroelastic.representation import (
     CompliantVolume,
@@ -39,7 +41,7 @@ from merganser.geometry.proximity.box_tree import END, LEAF, LEFT, RIGHT
 from merganser.geometry.proximity.vectors import Vector3, cross, dot, scaled, subtract
 from merganser.geometry.shapes import HalfSpace, MeshcatCone, Shape
 
-__all__ = ["MovingMeshes", "make_moving_meshes", "mesh_part_dtype", "move_mesh", "pressure_field_of"]
+__all__ = ["MeshParts", "MovingMeshes", "make_moving_meshes", "mesh_part_dtype", "pressure_field_of", "put_meshes"]
 
 Array = NDArray[Any]
 
@@ -57,12 +59,15 @@ mesh_part_dtype = np.dtype(
 )
 
 
+MeshParts = Annotated[NDArray[Any], ArrayOf(mesh_part_dtype)]  # as kernels take them
+
+
 class MovingMeshes(NamedTuple):
     """Rigid geometries, and surfaces and volumes of deformable ones.
 
     Attributes:
         bodies: records of body_dtype, in rows as above.
-        meshes: of all of them; those of the deformable ones are written by move_mesh().
+        meshes: of all of them; those of the deformable ones are written by put_meshes().
         parts: of the surfaces and volumes, records of mesh_part_dtype.
         opposite: of each triangle, the vertex of its tetrahedron that is not its own; -1 of tetrahedra; shape
             [num_elements].
@@ -157,19 +162,40 @@ def _opposite(mesh: VolumeMesh, triangles: Array) -> Array:
 
 
 @kernel
-def move_mesh(part: Array, q_in: Array, extent_in: Array, meshes: Meshes) -> None:
-    """Puts the vertices of a surface or volume where they are now.
+def put_meshes(
+    parts: MeshParts,
+    first_vertices: Integers,
+    q_in: Floats,
+    extent_in: Floats,
+    X_WR_in: Poses,
+    meshes: Meshes,
+    X_WG_out: Poses,
+) -> None:
+    """Puts the vertices of surfaces and volumes where they are now, and the rigid geometries.
 
     Args:
-        part: record of mesh_part_dtype.
-        q_in: positions of the vertices in W [m], shape [3 num_vertices].
-        extent_in: of all vertices.
-        meshes: of the part, vertices, planes, fields and boxes are written.
+        parts: the surfaces and volumes.
+        first_vertices: where those of each part start in q_in, shape [num_parts].
+        q_in: positions of vertices in W [m], three numbers each.
+        extent_in: of all vertices of meshes.
+        X_WR_in: of the rigid geometries, shape [num_rigid, 4, 4].
+        meshes: of the parts, vertices, planes, fields and boxes are written.
+        X_WG_out: of all geometries; the first are written.
     """
+    for r in range(X_WR_in.shape[0]):
+        for i in range(4):
+            for j in range(4):
+                X_WG_out[r, i, j] = X_WR_in[r, i, j]
+    for k in range(parts.shape[0]):
+        _put_mesh(parts[k], first_vertices[k], q_in, extent_in, meshes)
+
+
+@device
+def _put_mesh(part: Array, first_in: int, q_in: Array, extent_in: Array, meshes: Meshes) -> None:
     first, vertices = part["first_vertex"], meshes.vertices
     for v in range(part["num_vertices"]):
         for c in range(3):
-            vertices[first + v, c] = q_in[3 * v + c]
+            vertices[first + v, c] = q_in[3 * (first_in + v) + c]
     for e in range(part["first_element"], part["first_element"] + part["num_elements"]):
         corners, planes = meshes.elements[e], meshes.planes[e]
         if part["is_volume"]:

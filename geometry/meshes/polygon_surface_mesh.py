@@ -124,6 +124,15 @@ class PolygonSurfaceMesh:
         """All polygons cut into triangles from their first vertices; shape [num_triangles, 3]."""
         return self._triangles
 
+    def corner_arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """For each polygon the number of its vertices; and their indices, one polygon after the other."""
+        lengths = np.array([len(face) for face in self._faces], dtype=np.int64)
+        return lengths, np.array([vertex for face in self._faces for vertex in face], dtype=np.int64)
+
+    def normal_array(self) -> Array:
+        """The unit normals of all polygons in M, to be read only, shape [num_faces, 3]."""
+        return self._normals
+
     def _measure(self) -> None:
         """Computes areas, normals and centroids of all polygons from the triangles into which they are cut."""
         num_triangles = np.array([len(face) - 2 for face in self._faces], dtype=np.int64)

@@ -54,14 +54,20 @@ def read_wavefront(text: str, name: str, part: str = "") -> tuple[NDArray[np.int
 
 
 def read_wavefront_vertices(text: str, name: str) -> Array:
-    """Returns the vertices alone, shape [n, 3]; a RuntimeError names a line that is wrong."""
+    """Returns the vertices alone, shape [n, 3]; a RuntimeError names a line that is wrong.
+
+    Of lines that are the same, as many files have where faces meet, there is one vertex.
+    """
+    numbers: dict[str, int] = {}
+    for number, line in _lines(text):
+        if line.lstrip().startswith(("v ", "v\t")):
+            numbers.setdefault(line, number)
     points = []
-    for number, words in _statements(text):
-        if words[0] == "v":
-            try:
-                points.append(_coordinates(words))
-            except ValueError as error:
-                raise RuntimeError(f"The mesh file '{name}', line {number}: {error}.") from error
+    for line, number in numbers.items():
+        try:
+            points.append(_coordinates(line.split()))
+        except ValueError as error:
+            raise RuntimeError(f"The mesh file '{name}', line {number}: {error}.") from error
     return _vertices(points, name)
 
 
@@ -79,17 +85,23 @@ def _vertices(points: list[list[float]], name: str) -> Array:
 
 
 def _statements(text: str) -> Iterator[tuple[int, list[str]]]:
-    """The lines that are not empty, with their numbers, and with those joined that end in a backslash."""
+    """The words of lines that have any, with the numbers of these."""
+    for number, line in _lines(text):
+        words = line.split()
+        if words:
+            yield number, words
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """The lines with their numbers, without comments, and with those joined that end in a backslash."""
     pending, first = "", 0
     for number, line in enumerate(text.splitlines(), 1):
-        first = first or number
-        line = line.partition("#")[0]
-        if line.rstrip().endswith("\\"):
-            pending += line.rstrip()[:-1] + " "
+        if "#" in line:
+            line = line.partition("#")[0]
+        if "\\" in line and line.rstrip().endswith("\\"):
+            pending, first = pending + line.rstrip()[:-1] + " ", first or number
             continue
-        words = (pending + line).split()
-        if words:
-            yield first, words
+        yield (first, pending + line) if first else (number, line)
         pending, first = "", 0
 
 

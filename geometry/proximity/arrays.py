@@ -112,38 +112,29 @@ def _hull_of(shape: Mesh | Convex) -> _Hull:
 
 def _make_hull(shape: Mesh | Convex) -> _Hull:
     hull = shape.GetConvexHull()
-    vertices = hull.vertex_array()
-    faces = [
-        [polygon.vertex(i) for i in range(polygon.num_vertices())]
-        for polygon in (hull.element(f) for f in range(hull.num_faces()))
-    ]
-    neighbors: list[set[int]] = [set() for _ in vertices]
-    planes = []
-    for f, face in enumerate(faces):
-        for i, j in zip(face, face[1:] + face[:1]):
-            neighbors[i].add(j)
-            neighbors[j].add(i)
-        normal = hull.face_normal(f)
-        planes.append([*normal, max(vertices[face] @ normal)])
+    vertices, normals = hull.vertex_array(), hull.normal_array()
+    num_corners, corners = hull.corner_arrays()
+    starts = np.cumsum(num_corners) - num_corners
+    face = np.repeat(np.arange(len(num_corners)), num_corners)
+    heights = np.einsum("ij,ij->i", vertices[corners], normals[face])
+    planes = np.column_stack([normals, np.maximum.reduceat(heights, starts)])
+    following = np.arange(1, len(corners) + 1)
+    following[starts + num_corners - 1] = starts
+    i, j, n = corners, corners[following], len(vertices)  # edge n goes from i[n] to j[n], with its face on the left
+    around = np.unique(np.concatenate([i * n + j, j * n + i]))
     return _Hull(
-        vertices,
-        *_rows([sorted(around) for around in neighbors]),
-        np.array(planes, dtype=np.float64).reshape(-1, 4),
-        *_rows(faces),
-        np.array(_edges(faces), dtype=np.int64).reshape(-1, 4),
+        vertices, np.bincount(around // n, minlength=n), around % n, planes, num_corners, corners, _edges(i, j, face, n)
     )
 
 
-def _rows(rows: list[list[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The length of each row, and all rows one after the other."""
-    lengths = np.array([len(row) for row in rows], dtype=np.int64)
-    return lengths, np.array([i for row in rows for i in row], dtype=np.int64)
-
-
-def _edges(faces: list[list[int]]) -> list[tuple[int, int, int, int]]:
-    """The edges of one hull, as in `Hulls.edges`."""
-    left = {(i, j): f for f, face in enumerate(faces) for i, j in zip(face, face[1:] + face[:1])}
-    return [(i, j, f, left[j, i]) for (i, j), f in left.items() if i < j and (j, i) in left]
+def _edges(i: Array, j: Array, face: Array, num_vertices: int) -> NDArray[np.int64]:
+    """The edges of one hull, as in `Hulls.edges`, from those around its faces; shape [num_edges, 4]."""
+    there, back = i * num_vertices + j, j * num_vertices + i
+    order = np.argsort(there, kind="stable")
+    place = np.searchsorted(there[order], back).clip(max=len(there) - 1)
+    other = order[place]
+    is_one = (there[other] == back) & (i < j)
+    return np.column_stack([i, j, face, face[other]])[is_one]
 
 
 class _HullBuilder:
@@ -167,7 +158,10 @@ class _HullBuilder:
 
     def arrays(self) -> Hulls:
         """The hulls, each one after the other."""
-        none = _Hull(np.zeros((0, 3)), *_rows([]), np.zeros((0, 4)), *_rows([]), np.zeros((0, 4), np.int64))
+        nothing = np.zeros(0, np.int64)
+        none = _Hull(
+            np.zeros((0, 3)), nothing, nothing, np.zeros((0, 4)), nothing, nothing, np.zeros((0, 4), np.int64)
+        )
         parts = _Hull(*(np.concatenate(arrays) for arrays in zip(none, *self._hulls)))
         return Hulls(
             parts.vertices, _starts(parts.num_neighbors), parts.neighbors, parts.planes, _starts(parts.num_corners),

@@ -107,6 +107,17 @@ class RenderEngine:
         for id in sorted(self._moving):
             self.DoUpdateVisualPose(id, RigidTransform.MakeUnchecked(X_WG[rows[id], :3].copy()))
 
+    def update_surface(self, id: GeometryId, p_WV: NDArray[np.float64], triangles: NDArray[np.int64]) -> None:
+        """Tells the engine where the surface of a deformable geometry is; called before each image.
+
+        Engines that do not know this show the geometry at rest.
+
+        Args:
+            id: of the geometry.
+            p_WV: vertices of its mesh in the world [m], shape [n, 3]; to be copied.
+            triangles: of its surface, counterclockwise seen from outside, shape [m, 3].
+        """
+
     # ------------------------------------------------------------------ images
 
     def UpdateViewpoint(self, X_WR: RigidTransform) -> None:

@@ -12,7 +12,7 @@ from merganser.framework import Context, DiagramBuilder, InputPort, LeafSystem, 
 from merganser.framework.core.scalars.scalars import cast_array
 from merganser.framework.core.scalars.templates import SystemTemplate
 from merganser.framework.lcm.drake_lcm import DrakeLcm, DrakeLcmInterface, interface_of
-from merganser.framework.lcm.messages.viewers import lcmt_viewer_draw, lcmt_viewer_link_data
+from merganser.framework.lcm.messages.viewers import lcmt_viewer_draw
 from merganser.geometry.geometry_version import GeometryVersion
 from merganser.geometry.ids import FrameId
 from merganser.geometry.pose_layout import PoseLayout
@@ -22,7 +22,13 @@ from merganser.geometry.scene_graph import SceneGraph
 from merganser.geometry.visualizers.adding import add_visualizer, query_output_port
 from merganser.geometry.visualizers.params import DrakeVisualizerParams
 from merganser.geometry.visualizers.scalar_templates import float_and_derivatives
-from merganser.geometry.visualizers.viewer_messages import draw_message, load_message, moving_frames, set_poses
+from merganser.geometry.visualizers.viewer_messages import (
+    DeformableMessage,
+    draw_message,
+    load_message,
+    moving_frames,
+    set_poses,
+)
 
 __all__ = ["DrakeVisualizer", "DrakeVisualizer_"]
 
@@ -33,8 +39,8 @@ class DrakeVisualizer(LeafSystem):
     """Sends the geometries of one role of a SceneGraph, and where they are, as messages, periodically.
 
     Channels: DRAKE_VIEWER_LOAD_ROBOT says what there is, at first and whenever geometries of the role have changed;
-    DRAKE_VIEWER_DRAW where it is; DRAKE_VIEWER_DEFORMABLE, that nothing is deformable. Copies of this system, and those
-    for other scalars, use the same DrakeLcm.
+    DRAKE_VIEWER_DRAW where it is; DRAKE_VIEWER_DEFORMABLE where the surfaces of deformable geometries are, of all
+    roles as in pydrake. Copies of this system, and those for other scalars, use the same DrakeLcm.
 
     Ports:
         input `query_object`: QueryObject of a SceneGraph.
@@ -58,6 +64,7 @@ class DrakeVisualizer(LeafSystem):
         self._version: GeometryVersion | None = None  # of what was sent last
         self._frames: list[FrameId] = []
         self._message = lcmt_viewer_draw()
+        self._deformables: DeformableMessage | None = None
         self._layout: PoseLayout | None = None
         self._rows = np.zeros(0, dtype=np.intp)
         self._port = self.DeclareAbstractInputPort("query_object", Value(QueryObject()))
@@ -151,12 +158,12 @@ class DrakeVisualizer(LeafSystem):
             load = load_message(inspector, self._params, self._frames)
             self._lcm.Publish(f"DRAKE_VIEWER_LOAD_ROBOT{suffix}", load.encode(), time)
             self._message = draw_message(inspector, self._frames)
+            self._deformables = DeformableMessage(inspector, self._params)
             self._version, self._layout = copy.copy(version), None
         set_poses(self._message, self._poses(query), time)
         self._lcm.Publish(f"DRAKE_VIEWER_DRAW{suffix}", self._message.encode(), time)
-        deformable = lcmt_viewer_link_data()
-        deformable.name = "deformable_geometries"
-        self._lcm.Publish(f"DRAKE_VIEWER_DEFORMABLE{suffix}", deformable.encode(), time)
+        assert self._deformables is not None
+        self._lcm.Publish(f"DRAKE_VIEWER_DEFORMABLE{suffix}", self._deformables.encoded(query), time)
 
     def _poses(self, query: QueryObject) -> Any:
         """Of the moving frames in the world, shape [n, 4, 4]."""

@@ -1,4 +1,4 @@
-"""Geometries and poses as messages that Drake's viewers read: what there is (load), and where it is (draw)."""
+"""Geometries as messages that Drake's viewers read: what there is (load), and where it is (draw, deformable)."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ from merganser.geometry.inspector import SceneGraphInspector, rigid_geometries
 from merganser.geometry.memory_file import MemoryFile
 from merganser.geometry.mesh_source import MeshSource
 from merganser.geometry.meshes import ConvertVolumeToSurfaceMesh, VolumeMesh
+from merganser.geometry.meshes.volume_mesh import boundary_triangles
+from merganser.geometry.query_object import QueryObject
 from merganser.geometry.rgba import Rgba
 from merganser.geometry.roles import Role
 from merganser.geometry.shapes import Box, Capsule, Convex, Cylinder, Ellipsoid, HalfSpace, Mesh, Shape, Sphere
 from merganser.geometry.visualizers.params import DrakeVisualizerParams
 
-__all__ = ["draw_message", "load_message", "moving_frames", "set_poses"]
+__all__ = ["DeformableMessage", "draw_message", "load_message", "moving_frames", "set_poses"]
 
 Array = NDArray[Any]
 
@@ -79,6 +81,44 @@ def set_poses(message: lcmt_viewer_draw, X_WF: Array, time: float) -> None:
     message.timestamp = int(1000.0 * time)
     message.position = X_WF[:, :3, 3]
     message.quaternion = _quaternions(X_WF[:, :3, :3])
+
+
+class DeformableMessage:
+    """The message that says where the surfaces of all deformable geometries are.
+
+    Args:
+        inspector: of the SceneGraph.
+        params: in which color, of the properties of which role.
+    """
+
+    def __init__(self, inspector: SceneGraphInspector, params: DrakeVisualizerParams) -> None:
+        self._message = lcmt_viewer_link_data()
+        self._message.name = "deformable_geometries"
+        self._surfaces = []  # geometry, and which vertices of its mesh are on the surface
+        for geometry_id in inspector.GetAllDeformableGeometryIds():
+            mesh = inspector.GetReferenceMesh(geometry_id)
+            assert mesh is not None
+            vertices, triangles = np.unique(boundary_triangles(mesh), return_inverse=True)
+            properties = inspector.GetProperties(geometry_id, params.role)
+            color = params.default_color
+            if properties is not None:
+                color = properties.GetPropertyOrDefault("phong", "diffuse", color)
+            data = lcmt_viewer_geometry_data()
+            data.type, data.string_data, data.color = data.MESH, inspector.GetName(geometry_id), color.rgba
+            data.quaternion = (1.0, 0.0, 0.0, 0.0)  # vertices are in the world
+            counts, positions = [len(vertices), triangles.size // 3], np.zeros(3 * len(vertices))
+            data.float_data = np.concatenate([counts, positions, triangles.ravel()])
+            data.num_float_data = len(data.float_data)
+            self._message.geom.append(data)
+            self._surfaces.append((geometry_id, vertices))
+        self._message.num_geom = len(self._surfaces)
+
+    def encoded(self, query: QueryObject) -> bytes:
+        """Returns the message of where they are now."""
+        for data, (geometry_id, vertices) in zip(self._message.geom, self._surfaces, strict=True):
+            p_WV = query.GetConfigurationsInWorld(geometry_id).reshape(-1, 3)[vertices]
+            data.float_data[2 : 2 + p_WV.size] = p_WV.ravel()
+        return self._message.encode()
 
 
 def _quaternions(R: Array) -> Array:

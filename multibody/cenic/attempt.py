@@ -31,47 +31,34 @@ from merganser.analysis.integrators.problem import (
 from merganser.analysis.integrators.stepping import scale_quaternions
 from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.tape import SUCCEEDED
+from merganser.multibody.cenic import arrays as a
+from merganser.multibody.cenic.responses import learn_responses, listen_ahead, set_lengths
 
-__all__ = ["SHORTEST_ERROR", "SHORTEST_H", "SHORTEST_PLACE", "SHORTEST_TIME", "try_contact_step"]
-
-# The arrays of an attempt.
-(
-    COUNTS,  # how many plants there are
-    WEIGHTS,  # of the numbers of a state in the norm, and
-    RATE_WEIGHTS,  # those that are multiplied by h
-    START,  # the state at the start
-    WHOLE,  # after one step; all with quaternions of length 1
-    MIDDLE,  # after half of it
-    END,
-    BLAMES,  # how often each number of the state had the largest error of an attempt that was refused
-    SHORTEST,  # of these attempts: see below
-    LENGTHS,  # of steps and of the last one; first of the first plant
-) = range(10)
-# What SHORTEST holds.
-SHORTEST_H, SHORTEST_TIME, SHORTEST_ERROR, SHORTEST_PLACE = range(4)
-
+__all__ = ["try_contact_step"]
 
 @kernel
 def try_contact_step(p: Problem) -> int:
     """Equations (1) to (4) of CenicIntegrator."""
     s, r = integers_of(p), reals_of(p)
-    start, whole, middle, end = vector(p, START), vector(p, WHOLE), vector(p, MIDDLE), vector(p, END)
+    start, whole, middle, end = vector(p, a.START), vector(p, a.WHOLE), vector(p, a.MIDDLE), vector(p, a.END)
     time, h = r[f.START], r[f.H]
     copy(start, state_of(p))
     end[0] = math.nan  # nothing has been brought anywhere as long as this attempt lasts,
     state_changes(p)  # so that what blocks ask of plants is the same whether somebody has asked before
     r[f.ERROR] = 0.0
-    status = _advance(p, h, start, whole)
+    status = _know_responses(p, start)
+    if status == SUCCEEDED:
+        status = _advance(p, h, start, whole, True)
     if s[f.IS_FIXED_STEP]:
         copy(end, whole)
     elif status == SUCCEEDED:
-        status = _advance(p, 0.5 * h, start, middle)
+        status = _advance(p, 0.5 * h, start, middle, True)
         if status == SUCCEEDED:
             go_to(p, time + 0.5 * h, middle)
-            status = _advance(p, 0.5 * h, middle, end)
+            status = _advance(p, 0.5 * h, middle, end, False)
         if status == SUCCEEDED:
             _compare(p, h, whole, end)
-    _set_lengths(p, 0.0)
+    set_lengths(p, 0.0)
     if status == SUCCEEDED:
         if not math.isfinite(largest(end)):
             r[f.ERROR] = math.inf  # the equations of a step were not solved
@@ -93,9 +80,24 @@ def _compare(p: Problem, h: float, whole: Any, end: Any) -> None:
 
 
 @device
-def _advance(p: Problem, h: float, x: Any, x_next: Any) -> int:
+def _know_responses(p: Problem, start: Any) -> int:
+    """Learns once in a step how the inputs of plants follow their state, where they do."""
+    s, status = integers_of(p), SUCCEEDED
+    if integer_vector(p, a.COUNTS)[1] > 0 and not s[f.KNOWS_START]:
+        status = learn_responses(p, start)
+        go_to(p, reals_of(p)[f.START], start)
+        s[f.KNOWS_START] = status == SUCCEEDED
+    return status
+
+
+@device
+def _advance(p: Problem, h: float, x: Any, x_next: Any, is_start: bool) -> int:
     """A step of length h from where the Context is, x; leaves the state after it in x_next."""
-    _set_lengths(p, h)
+    if integer_vector(p, a.COUNTS)[1] > 0:
+        status = listen_ahead(p, h, x, is_start)
+        if status != SUCCEEDED:
+            return status
+    set_lengths(p, h)
     derivatives_change(p)
     status = evaluate(p, x_next)
     multiply(x_next, h, x_next)
@@ -106,15 +108,9 @@ def _advance(p: Problem, h: float, x: Any, x_next: Any) -> int:
 
 
 @device
-def _set_lengths(p: Problem, h: float) -> None:
-    for n in range(integer_vector(p, COUNTS)[0]):
-        vector(p, LENGTHS + n)[0] = h
-
-
-@device
 def _part(p: Problem, h: float, x: Any, y: Any, k: int) -> float:
     """What a number of two states after a step of length h [s] contributes to (3) of CenicIntegrator."""
-    part: float = abs(x[k] - y[k]) * (vector(p, WEIGHTS)[k] + h * vector(p, RATE_WEIGHTS)[k])
+    part: float = abs(x[k] - y[k]) * (vector(p, a.WEIGHTS)[k] + h * vector(p, a.RATE_WEIGHTS)[k])
     return part
 
 
@@ -134,8 +130,8 @@ def _place_of_largest(p: Problem, h: float, x: Any, y: Any) -> int:
 @device
 def _blame(p: Problem, place: int) -> None:
     """Notes of an attempt that will be refused which number has the largest error."""
-    r, shortest = reals_of(p), vector(p, SHORTEST)
-    integer_vector(p, BLAMES)[place] += 1
-    if shortest[SHORTEST_H] == 0.0 or r[f.H] < shortest[SHORTEST_H]:
-        shortest[SHORTEST_H], shortest[SHORTEST_TIME] = r[f.H], r[f.START]
-        shortest[SHORTEST_ERROR], shortest[SHORTEST_PLACE] = r[f.ERROR], place
+    r, shortest = reals_of(p), vector(p, a.SHORTEST)
+    integer_vector(p, a.BLAMES)[place] += 1
+    if shortest[a.SHORTEST_H] == 0.0 or r[f.H] < shortest[a.SHORTEST_H]:
+        shortest[a.SHORTEST_H], shortest[a.SHORTEST_TIME] = r[f.H], r[f.START]
+        shortest[a.SHORTEST_ERROR], shortest[a.SHORTEST_PLACE] = r[f.ERROR], place

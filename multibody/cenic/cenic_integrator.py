@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,11 @@ from merganser.analysis.integrators import IntegratorBase
 from merganser.framework import Context, System
 from merganser.framework.core.inside import scalar_of
 from merganser.framework.core.scalars.templates import ValueTemplate
-from merganser.multibody.cenic import attempt as a
+from merganser.multibody.cenic.attempt import try_contact_step
 from merganser.multibody.cenic.moved_plants import MovedPlant, moved_plants
 from merganser.multibody.cenic.solver_parameters import IcfSolverParameters
 from merganser.multibody.cenic.step_report import describe_step_sizes
+from merganser.multibody.contact.responses import FIRST
 
 __all__ = ["CenicIntegrator", "CenicIntegrator_"]
 
@@ -41,7 +43,9 @@ class CenicIntegrator(IntegratorBase):
     the plants, which Euler steps advance. In fixed-step mode a step is (1) alone.
 
     Steps are convex problems, which always have a solution. Joint damping, PD controllers of actuators, limits,
-    constraints and contact act in them as they are at the end, what comes through input ports as it is at the start.
+    constraints and contact act in them as they are at the end. So does what comes through input ports and follows the
+    state of the plant, by a diagonal linearization that is projected to be stable, within effort limits (contact/
+    responses.py); what does not follow it acts as it is at the start.
 
     After a step, output ports that follow from forces show the last part of (2): contact results, reaction forces and
     accelerations belong together, as those of a discrete plant do. What blocks ask of a plant while a step is made is
@@ -60,13 +64,14 @@ class CenicIntegrator(IntegratorBase):
     S; E. Hairer, S. Norsett, G. Wanner, Solving Ordinary Differential Equations I (1993), II.4, for (4).
     """
 
-    attempt = a.try_contact_step
+    attempt = try_contact_step
 
     def __init__(self, system: System, context: Context | None = None) -> None:
         self._parameters = IcfSolverParameters()
         self._moved: list[MovedPlant] = []
         self._tolerances: tuple[Any, ...] = ()
         self._blames, self._shortest = np.zeros(0, np.int64), np.zeros(0)
+        self._counts = np.zeros(2, np.int64)  # of plants, and of those with inputs that follow their state
         if isinstance(system, System) and scalar_of(system) is not float:
             raise TypeError(
                 f"CenicIntegrator: system '{system.GetSystemPathname()}' is one of {scalar_of(system).__name__}; only "
@@ -88,11 +93,18 @@ class CenicIntegrator(IntegratorBase):
 
     def Initialize(self) -> None:
         super().Initialize()
-        self._set_tolerances()
+        self._make_ready()
 
     def begin_advance(self) -> None:
         super().begin_advance()
+        self._make_ready()
+
+    def _make_ready(self) -> None:
+        """Before some steps: looks which inputs of plants follow their state, and at settings."""
         self._set_tolerances()
+        for plant in self._moved:
+            plant.motion.look_at_inputs()
+        self._counts[:] = len(self._moved), sum(plant.motion.heard.follow() for plant in self._moved)
 
     # ------------------------------------------------------------------ the solver
 
@@ -132,17 +144,19 @@ class CenicIntegrator(IntegratorBase):
     # ------------------------------------------------------------------ steps
 
     def _make_arrays(self, n: int, dtype: Any) -> list[Array]:
-        counts, blames, shortest = np.array([len(self._moved)], np.int64), np.zeros(n, np.int64), np.zeros(4)
+        blames, shortest = np.zeros(n, np.int64), np.zeros(4)
         weights, rate_weights = np.ones(n), np.zeros(n)
-        start, whole, middle, end = (np.zeros(n) for _ in range(4))
+        start, whole, middle, end, rates, predicted, room = (np.zeros(n) for _ in range(7))
         for q in self.get_context().layout.root.unit_quaternions:
             weights[q : q + 4] = 2.0
         for plant in self._moved:
             weights[plant.velocities], rate_weights[plant.velocities] = 0.0, 1.0
             plant.motion.end = end[plant.state]
+            plant.motion.heard.places[FIRST] = plant.state.start
         self._blames, self._shortest = blames, shortest
-        lengths = [plant.motion.lengths for plant in self._moved]
-        return [counts, weights, rate_weights, start, whole, middle, end, blames, shortest, *lengths]
+        heard = [(plant.motion.lengths, plant.motion.heard.table, plant.motion.heard.places) for plant in self._moved]
+        of_states = start, whole, middle, end, blames, shortest, rates, predicted, room
+        return [self._counts, weights, rate_weights, *of_states, *itertools.chain(*heard)]
 
     def _attempt_step(self) -> int:
         """Tries a step in Python."""

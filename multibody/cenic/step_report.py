@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.multibody.cenic.attempt import SHORTEST_ERROR, SHORTEST_H, SHORTEST_PLACE, SHORTEST_TIME
+from merganser.multibody.cenic.arrays import SHORTEST_ERROR, SHORTEST_H, SHORTEST_PLACE, SHORTEST_TIME
 from merganser.multibody.cenic.moved_plants import MovedPlant
 
 __all__ = ["describe_step_sizes"]

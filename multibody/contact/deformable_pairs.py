@@ -23,15 +23,19 @@ Deformable Bodies, section V; C_D, (2) and g in place of g_R for dissipations as
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from merganser.framework.native import device, kernel
+from merganser.framework.native.memory.hinted_types import FloatTable, Integers, IntegerTable, Poses
+from merganser.framework.native.memory.records_of_arrays import ArrayOf
 from merganser.geometry.hydroelastic.face_columns import AREA, CENTROID, GRAD_M, NORMAL, PRESSURE
 from merganser.geometry.hydroelastic.layout import Meshes
 from merganser.multibody.contact.contact_pairs import (
     OF_FACE,
+    ContactPairs,
+    Materials,
     combine_dissipation,
     combine_materials,
     set_surface_velocity,
@@ -39,7 +43,9 @@ from merganser.multibody.contact.contact_pairs import (
 from merganser.multibody.contact.layout import Array, Count
 from merganser.multibody.kernels.spatial import Vector3, cross, dot, set_vector, subtract, vector
 
-__all__ = ["MOST_NODES", "SURFACE_STIFFNESS", "end_dtype", "make_deformable_pairs", "row_dtype"]
+__all__ = [
+    "MOST_NODES", "SURFACE_STIFFNESS", "Ends", "MeshRows", "end_dtype", "make_deformable_pairs", "row_dtype"
+]  # fmt: skip
 
 SURFACE_STIFFNESS = 1e8  # C_D [Pa/m]
 MOST_NODES = 4  # that an end hangs on
@@ -64,21 +70,25 @@ row_dtype = np.dtype(
 )
 
 
-@device
-def calc_make_deformable_pairs(
+Ends = Annotated[Array, ArrayOf(end_dtype, 2)]  # as kernels take them
+MeshRows = Annotated[Array, ArrayOf(row_dtype)]
+
+
+@kernel
+def make_deformable_pairs(
     # Model:
-    materials: Array,  # of all rows, records of material_dtype
-    mesh_rows: Array,  # records of row_dtype
-    opposite: Array,  # see moving_meshes.py
+    materials: Materials,  # of all rows
+    mesh_rows: MeshRows,
+    opposite: Integers,  # see moving_meshes.py
     meshes: Meshes,
     # In:
-    X_WG_in: Array,  # shape [num_rows, 4, 4]
-    candidates_in: Array,  # pairs of rows: rigid and surface, or two volumes; shape [num_candidates, 2]
-    faces_in: Array,  # numbers of the faces, see face_columns.py
-    owners_in: Array,  # row of the candidate, number of corners, elements of the first and the second row
+    X_WG_in: Poses,  # shape [num_rows, 4, 4]
+    candidates_in: IntegerTable,  # pairs of rows: rigid and surface, or two volumes; shape [num_candidates, 2]
+    faces_in: FloatTable,  # numbers of the faces, see face_columns.py
+    owners_in: IntegerTable,  # row of the candidate, number of corners, elements of the first and the second row
     # Out:
-    pairs_out: Array,  # of contact_pair_dtype: A is the first row, B the second; as long as faces_in or longer
-    ends_out: Array,  # of A and B, records of end_dtype, shape [.., 2]
+    pairs_out: ContactPairs,  # A is the first row, B the second; as long as faces_in or longer
+    ends_out: Ends,  # of A and B, shape [.., 2]
 ) -> Count:
     """Writes the pairs; returns how many there are. Their source is the row of the face."""
     count, vertices, elements = 0, meshes.vertices, meshes.elements
@@ -116,9 +126,6 @@ def calc_make_deformable_pairs(
         pair["elastic_force"] = -pair["stiffness"] * gap
         count += 1
     return count
-
-
-make_deformable_pairs = kernel(calc_make_deformable_pairs)
 
 
 @device

@@ -23,78 +23,131 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from merganser.framework.native import device, kernel
-from merganser.multibody.contact.deformable_pairs import MOST_NODES
-from merganser.multibody.contact.layout import Array
+from merganser.multibody.contact.contact_pairs import ContactPairs
+from merganser.multibody.contact.deformable_pairs import MOST_NODES, Ends
+from merganser.multibody.contact.deformable_records import CoupledProblem, Fixed, Participants
+from merganser.multibody.contact.layout import Array, Count
 from merganser.multibody.contact.plant_forces import push
-from merganser.multibody.contact.plant_layout import APPROACH, POINT, SLIP, PlantTrees
+from merganser.multibody.contact.plant_layout import APPROACH, POINT, SLIP, PlantTrees, ProblemArrays
 from merganser.multibody.contact.plant_problem import (
     add_point,
+    open_blocks,
     open_constraint,
     set_contact,
     set_holonomic,
     tangents_of,
 )
 from merganser.multibody.contact.products import add_row, block_of, num_ends, row_product, tree_of
+from merganser.multibody.kernels.layout import Positions
 from merganser.multibody.kernels.spatial import Vector3, add, dot, scaled, set_vector, vector
 
-__all__ = [
-    "add_deformable_contacts", "add_fixed_vertices", "calc_deformable_forces", "fixed_dtype", "push_by_fixed_vertices"
-]  # fmt: skip
-
-# A vertex P of a deformable body that is fixed to a point Q of a rigid body.
-fixed_dtype = np.dtype(
-    [
-        ("number", np.int64),  # of the set that it belongs to
-        ("body", np.int64),  # number of the deformable body
-        ("vertex", np.int64),
-        ("mobod", np.int64),  # of the rigid body
-        ("p_WP", np.float64, (3,)),  # where both are [m]
-        ("p_WQ", np.float64, (3,)),
-    ]
-)
+__all__ = ["calc_deformable_forces", "pose_coupled_problem", "push_by_fixed_vertices"]
 
 
 @kernel
-def add_deformable_contacts(
+def pose_coupled_problem(
     # Model:
     plant: PlantTrees,
-    trees: Array,  # those of the plant, and of the bodies that take part, shape [num_trees]
-    tree_of_body: Array,  # of each deformable body; -1 if it takes no part
-    columns: Array,  # of each vertex of all bodies, its first velocity in its tree; -1 if it has none
-    first_vertices: Array,  # of each body, in `columns`
+    time_step: float,  # h [s]
     beta: float,  # near-rigid threshold of contacts
     # In:
-    pairs_in: Array,
-    ends_in: Array,  # shape [num_pairs, 2]
-    position_in: Array,
-    # In and out: those of the plant are there, with counts of constraints, rows and numbers of J
-    counts_io: Array,
-    constraints_io: Array,
-    rows_io: Array,
-    jacobian_io: Array,
-) -> None:
-    """Writes the constraints of pairs behind those that are there.
+    problem_in: ProblemArrays,  # constraints of the rigid bodies
+    taking_part: Participants,
+    pairs_in: ContactPairs,
+    ends_in: Ends,
+    fixed_in: Fixed,  # those of one set side by side
+    position_in: Positions,
+    # Out:
+    problem: CoupledProblem,  # constraints, rows, J, and their numbers
+) -> Count:
+    """Writes the constraints of all bodies; returns how many numbers J has, for which there may be too little room."""
+    given, counts = problem_in.counts, problem.counts
+    for k in range(3):
+        counts[k] = given[k]
+    needed = given[2] + _size_of_blocks(plant, problem.trees, taking_part, pairs_in, ends_in, fixed_in)
+    if needed > problem.jacobian.shape[0]:
+        return needed
+    for i in range(given[0]):
+        problem.constraints[i] = problem_in.constraints[i]
+    for i in range(given[1]):
+        problem.rows[i] = problem_in.rows[i]
+    for k in range(given[2]):
+        problem.jacobian[k] = problem_in.jacobian[k]
+    _add_contacts(plant, beta, taking_part, pairs_in, ends_in, position_in, problem)
+    _add_fixed_vertices(plant, time_step, taking_part, fixed_in, position_in, problem)
+    return needed
+
+
+@device
+def _size_of_blocks(
+    plant: PlantTrees, trees: Array, taking_part: Participants, pairs: Array, ends: Array, fixed: Array
+) -> int:
+    """How many numbers the blocks of J have."""
+    size = 0
+    for i in range(pairs.shape[0]):
+        tree_A = _tree_of(plant, taking_part.tree_of_body, pairs[i]["mobod_A"], ends[i, 0])
+        tree_B = _tree_of(plant, taking_part.tree_of_body, pairs[i]["mobod_B"], ends[i, 1])
+        _, size_A = _range_of(trees, taking_part, tree_A, ends[i, 0])
+        _, size_B = _range_of(trees, taking_part, tree_B, ends[i, 1])
+        size += 3 * (size_A + size_B)
+    for i in range(fixed.shape[0]):
+        tree_A, tree_B = taking_part.tree_of_body[fixed[i]["body"]], plant.of_mobod[fixed[i]["mobod"]]
+        size += 3 * (trees[tree_B]["num_v"] + (trees[tree_A]["num_v"] if tree_A >= 0 else 0))
+    return size
+
+
+@device
+def _range_of(trees: Array, taking_part: Participants, tree: int, end: Array) -> tuple[int, int]:
+    """First column and number of columns of the block of J of an end, 0 if there is none.
+
+    Of deformable bodies it has those from the first of the end's vertices to the last one. There are never six of many,
+    as blocks of six are those of free bodies.
+    """
+    if tree < 0:
+        return 0, 0
+    if end["body"] < 0:
+        return 0, trees[tree]["num_v"]
+    columns, first, low, high = taking_part.columns, taking_part.first_vertices[end["body"]], trees[tree]["num_v"], 0
+    for a in range(MOST_NODES):
+        if end["nodes"][a] >= 0:
+            column = columns[first + end["nodes"][a]]
+            if column >= 0:
+                low, high = min(low, column), max(high, column + 3)
+    if high - low == 6 and trees[tree]["num_v"] > 6:
+        if low > 0:
+            low -= 3
+        else:
+            high += 3
+    return (low, high - low) if high > low else (0, 3)
+
+
+@device
+def _add_contacts(
+    plant: PlantTrees, beta: float, taking_part: Participants, pairs: Array, ends: Array, position: Array,
+    problem: CoupledProblem,
+) -> None:  # fmt: skip
+    """Adds the constraints of contacts.
 
     As in plant_problem.py, bodies A and B of the solver are B and A of the pair.
     """
-    of_bodies = tree_of_body, columns, first_vertices
-    c, row, place = counts_io[0], counts_io[1], counts_io[2]
-    for i in range(pairs_in.shape[0]):
-        pair, record = pairs_in[i], constraints_io[c]
-        tree_A = _tree_of(plant, tree_of_body, pair["mobod_A"], ends_in[i, 0])
-        tree_B = _tree_of(plant, tree_of_body, pair["mobod_B"], ends_in[i, 1])
-        place = open_constraint(record, trees, tree_B, tree_A, row, 3, place, jacobian_io)
-        set_contact(pair, beta, record, rows_io, row)
+    trees, counts, jacobian = problem.trees, problem.counts, problem.jacobian
+    c, row, place = counts[0], counts[1], counts[2]
+    for i in range(pairs.shape[0]):
+        pair, record = pairs[i], problem.constraints[c]
+        tree_A = _tree_of(plant, taking_part.tree_of_body, pair["mobod_A"], ends[i, 0])
+        tree_B = _tree_of(plant, taking_part.tree_of_body, pair["mobod_B"], ends[i, 1])
+        columns_A = _range_of(trees, taking_part, tree_A, ends[i, 0])
+        columns_B = _range_of(trees, taking_part, tree_B, ends[i, 1])
+        place = open_blocks(record, tree_B, tree_A, columns_B, columns_A, row, 3, place, jacobian)
+        set_contact(pair, beta, record, problem.rows, row)
         for side in range(2):
-            end, sign = ends_in[i, side], 1.0 if side == 0 else -1.0
+            end, sign = ends[i, side], 1.0 if side == 0 else -1.0
             tree = tree_A if side == 0 else tree_B
             mobod = pair["mobod_A"] if side == 0 else pair["mobod_B"]
-            _add_end(plant, trees, of_bodies, pair, mobod, end, sign, tree, position_in, record, jacobian_io)
+            _add_end(plant, trees, taking_part, pair, mobod, end, sign, tree, position, record, jacobian)
         c, row = c + 1, row + 3
-    counts_io[0], counts_io[1], counts_io[2] = c, row, place
+    counts[0], counts[1], counts[2] = c, row, place
 
 
 @device
@@ -106,8 +159,8 @@ def _tree_of(plant: PlantTrees, tree_of_body: Array, mobod: int, end: Array) -> 
 
 @device
 def _add_end(
-    plant: PlantTrees, trees: Array, of_bodies: tuple[Array, Array, Array], pair: Array, mobod: int, end: Array,
-    sign: float, tree: int, position: Array, record: Array, jacobian: Array,
+    plant: PlantTrees, trees: Array, taking_part: Participants, pair: Array, mobod: int, end: Array, sign: float,
+    tree: int, position: Array, record: Array, jacobian: Array,
 ) -> None:  # fmt: skip
     """Adds the velocity of an end along t1, t2 and n, equation (2)."""
     n, p_WC = vector(pair["nhat_BA_W"]), vector(pair["p_WC"])
@@ -117,63 +170,51 @@ def _add_end(
         return
     if tree < 0:
         return
-    _, columns, first_vertices = of_bodies
-    start = record["jacobian_0"] if tree_of(record, 0) == tree else record["jacobian_1"]
-    num_v, first = trees[tree]["num_v"], first_vertices[end["body"]]
+    block = block_of(trees, jacobian, record, 0 if tree_of(record, 0) == tree else 1)
+    first, size = taking_part.first_vertices[end["body"]], block.num_v
     for a in range(MOST_NODES):
         if end["nodes"][a] < 0:
             continue
-        column, w = columns[first + end["nodes"][a]], sign * end["weights"][a]
+        column, w = taking_part.columns[first + end["nodes"][a]], sign * end["weights"][a]
         if column >= 0:
+            at = column - block.column
             for k in range(3):
-                jacobian[start + column + k] += w * t_1[k]
-                jacobian[start + num_v + column + k] += w * t_2[k]
-                jacobian[start + 2 * num_v + column + k] += w * n[k]
+                block.J[at + k] += w * t_1[k]
+                block.J[size + at + k] += w * t_2[k]
+                block.J[2 * size + at + k] += w * n[k]
 
 
-@kernel
-def add_fixed_vertices(
-    # Model:
-    plant: PlantTrees,
-    trees: Array,  # see add_deformable_contacts()
-    tree_of_body: Array,
-    columns: Array,
-    first_vertices: Array,
-    time_step: float,  # h [s]
-    # In:
-    fixed_in: Array,  # records of fixed_dtype, those of one set side by side, shape [num_fixed]
-    position_in: Array,
-    # In and out: as above
-    counts_io: Array,
-    constraints_io: Array,
-    rows_io: Array,
-    jacobian_io: Array,
-) -> None:
-    """Writes the constraints of equation (3) behind those that are there."""
-    c, row, place = counts_io[0], counts_io[1], counts_io[2]
+@device
+def _add_fixed_vertices(
+    plant: PlantTrees, time_step: float, taking_part: Participants, fixed: Array, position: Array,
+    problem: CoupledProblem,
+) -> None:  # fmt: skip
+    """Adds the constraints of equation (3)."""
+    trees, counts, jacobian = problem.trees, problem.counts, problem.jacobian
+    c, row, place = counts[0], counts[1], counts[2]
     i = 0
-    while i < fixed_in.shape[0]:
+    while i < fixed.shape[0]:
         end = i
-        while end < fixed_in.shape[0] and fixed_in[end]["number"] == fixed_in[i]["number"]:
+        while end < fixed.shape[0] and fixed[end]["number"] == fixed[i]["number"]:
             end += 1
-        body, mobod, record = fixed_in[i]["body"], fixed_in[i]["mobod"], constraints_io[c]
-        tree_A, tree_B = tree_of_body[body], plant.of_mobod[mobod]
-        place = open_constraint(record, trees, tree_A, tree_B, row, 3 * (end - i), place, jacobian_io)
+        body, mobod, record = fixed[i]["body"], fixed[i]["mobod"], problem.constraints[c]
+        tree_A, tree_B = taking_part.tree_of_body[body], plant.of_mobod[mobod]
+        place = open_constraint(record, trees, tree_A, tree_B, row, 3 * (end - i), place, jacobian)
         set_holonomic(record, math.inf, time_step, -math.inf, math.inf)
         for k in range(i, end):
-            at, p_WQ = 3 * (k - i), vector(fixed_in[k]["p_WQ"])
+            at, p_WQ = 3 * (k - i), vector(fixed[k]["p_WQ"])
             add_point(
-                plant.topology, position_in, trees, tree_B, record, at, mobod, p_WQ, -1.0, (1.0, 0.0, 0.0),
-                (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), jacobian_io,
+                plant.topology, position, trees, tree_B, record, at, mobod, p_WQ, -1.0, (1.0, 0.0, 0.0),
+                (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), jacobian,
             )  # fmt: skip
-            column = columns[first_vertices[body] + fixed_in[k]["vertex"]]
+            column = taking_part.columns[taking_part.first_vertices[body] + fixed[k]["vertex"]]
             for r in range(3):
                 if column >= 0 and tree_A >= 0:
-                    jacobian_io[record["jacobian_0"] + (at + r) * trees[tree_A]["num_v"] + column + r] += 1.0
-                rows_io[row + at + r]["g"] = fixed_in[k]["p_WP"][r] - p_WQ[r]
-                rows_io[row + at + r]["bias"] = 0.0
+                    jacobian[record["jacobian_0"] + (at + r) * trees[tree_A]["num_v"] + column + r] += 1.0
+                problem.rows[row + at + r]["g"] = fixed[k]["p_WP"][r] - p_WQ[r]
+                problem.rows[row + at + r]["bias"] = 0.0
         i, c, row = end, c + 1, row + 3 * (end - i)
-    counts_io[0], counts_io[1], counts_io[2] = c, row, place
+    counts[0], counts[1], counts[2] = c, row, place
 
 
 @kernel

@@ -104,7 +104,9 @@ constraint_dtype = np.dtype(
         ("jacobian_0", np.int64),  # where the block of tree_0 starts in `jacobian`
         ("jacobian_1", np.int64),
         ("column_0", np.int64),  # which velocity of tree_0 has the first column of its block
-        ("num_columns_0", np.int64),  # and how many columns there are; the block of tree_1 has all
+        ("num_columns_0", np.int64),  # and how many columns there are
+        ("column_1", np.int64),  # the same of tree_1
+        ("num_columns_1", np.int64),
         ("stiffness", np.float64),  # [N/m, N m/rad]; of a drive Kp; inf is nearly rigid
         ("relaxation_time", np.float64),  # tau [s] of SAP contacts and holonomic constraints
         ("damping", np.float64),  # of Hunt and Crossley d [s/m]; of a drive Kd

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from merganser.framework.native import device
+from merganser.framework.native.memory.hinted_types import Integers
 from merganser.multibody.contact.layout import Array
 
 __all__ = ["Pattern", "order_trees"]
@@ -26,15 +27,15 @@ class Pattern(NamedTuple):
     A row of blocks is a dense panel: num_v rows, and as columns its own velocities, then those of its blocks.
     """
 
-    tree: Array  # tree at position p, shape [num_trees]
-    position: Array  # of tree t, shape [num_trees]
-    panel_start: Array  # where panel p starts in the factor, shape [num_trees + 1]
-    panel_width: Array  # its columns, shape [num_trees]
-    block_start: Array  # where the blocks of panel p start, shape [num_trees + 1]
-    block_position: Array  # position of each block's tree, increasing in each row, shape [block capacity]
-    block_column: Array  # where the block starts in its panel, shape [block capacity]
-    way: Array  # within a tree, see ways.py, shape [num_v]
-    run: Array  # shape [num_v]
+    tree: Integers  # tree at position p, shape [num_trees]
+    position: Integers  # of tree t, shape [num_trees]
+    panel_start: Integers  # where panel p starts in the factor, shape [num_trees + 1]
+    panel_width: Integers  # its columns, shape [num_trees]
+    block_start: Integers  # where the blocks of panel p start, shape [num_trees + 1]
+    block_position: Integers  # position of each block's tree, increasing in each row, shape [block capacity]
+    block_column: Integers  # where the block starts in its panel, shape [block capacity]
+    way: Integers  # within a tree, see ways.py, shape [num_v]
+    run: Integers  # shape [num_v]
 
 
 @device

@@ -49,6 +49,7 @@ __all__ = [
     "calc_contact_problem",
     "calc_tree_matrices",
     "find_limits",
+    "open_blocks",
     "open_constraint",
     "set_contact",
     "set_holonomic",
@@ -139,17 +140,30 @@ def open_constraint(
     jacobian: Array,
 ) -> int:  # fmt: skip
     """Makes room for the blocks of a constraint between two trees, -1 for none; returns where the next begins."""
+    columns_A = 0, trees[tree_A]["num_v"] if tree_A >= 0 else 0
+    columns_B = 0, trees[tree_B]["num_v"] if tree_B >= 0 else 0
+    return open_blocks(constraint, tree_A, tree_B, columns_A, columns_B, row_start, num_rows, place, jacobian)
+
+
+@device
+def open_blocks(
+    constraint: Array, tree_A: int, tree_B: int, columns_A: tuple[int, int], columns_B: tuple[int, int],
+    row_start: int, num_rows: int, place: int, jacobian: Array,
+) -> int:  # fmt: skip
+    """The same with blocks that have the columns from a first one on, and so many."""
     first, second = (tree_A, tree_B) if tree_A >= 0 else (tree_B, -1)
+    columns, others = (columns_A, columns_B) if tree_A >= 0 else (columns_B, columns_A)
     if second == first:
         second = -1
     constraint["tree_0"], constraint["tree_1"] = first, second
     constraint["row_start"], constraint["num_rows"] = row_start, num_rows
     constraint["jacobian_0"], constraint["jacobian_1"] = place, place
-    constraint["column_0"], constraint["num_columns_0"] = 0, trees[first]["num_v"]
-    place += num_rows * trees[first]["num_v"]
+    constraint["column_0"], constraint["num_columns_0"] = columns
+    place += num_rows * columns[1]
     if second >= 0:
         constraint["jacobian_1"] = place
-        place += num_rows * trees[second]["num_v"]
+        constraint["column_1"], constraint["num_columns_1"] = others
+        place += num_rows * others[1]
     for k in range(constraint["jacobian_0"], place):
         jacobian[k] = 0.0
     return place

@@ -50,7 +50,7 @@ class Block(NamedTuple):
     """The rows of a constraint at the velocities of one of its trees."""
 
     J: Array  # by rows, shape [num_rows num_v]
-    num_v: int  # its columns: velocities of the tree that follow each other; of contacts all
+    num_v: int  # its columns: velocities of the tree that follow each other; six are all of a free body
     first: int  # the first of them
     column: int  # the same, counted within the tree
 
@@ -71,11 +71,11 @@ def tree_of(constraint: Array, end: int) -> int:
 @inlined
 def block_of(trees: Array, jacobian: Array, constraint: Array, end: int) -> Block:
     """The block of J of one end of a constraint, as a view."""
-    tree = trees[tree_of(constraint, end)]
     start, column, n = constraint["jacobian_0"], constraint["column_0"], constraint["num_columns_0"]
     if end == 1:
-        start, column, n = constraint["jacobian_1"], 0, tree["num_v"]
-    return Block(jacobian[start : start + constraint["num_rows"] * n], n, tree["v_start"] + column, column)
+        start, column, n = constraint["jacobian_1"], constraint["column_1"], constraint["num_columns_1"]
+    first = trees[tree_of(constraint, end)]["v_start"] + column
+    return Block(jacobian[start : start + constraint["num_rows"] * n], n, first, column)
 
 
 @device

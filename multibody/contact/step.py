@@ -64,9 +64,11 @@ __all__ = [
     "NOT_FINITE",
     "NOT_SOLVED",
     "NO_FORCE",
+    "NO_FREE_MOTION",
     "NO_SURFACE",
     "SINGULAR_PITCH",
     "accelerate",
+    "add_up_inputs",
     "calc_derivatives",
     "constrain",
     "count_limits",
@@ -77,6 +79,7 @@ __all__ = [
     "find_penalty_forces",
     "finish_step",
     "move",
+    "pose_geometries",
     "pose_problem",
     "take_step",
 ]
@@ -93,7 +96,8 @@ BAD_POSE = -8  # the pose of a geometry is not finite
 NOT_FINITE = -9  # the next state, or the derivatives
 NO_SURFACE = -10  # of geometries that overlap, where contact is to be surfaces alone
 BAD_PAIR = -11  # a contact of a kind has a gap that is no number
-NO_FORCE = -12  # less the number of a force element: it has no force
+NO_FREE_MOTION = -12  # of a deformable body; DeformableResults.found says of which one, and why
+NO_FORCE = -13  # less the number of a force element: it has no force
 
 SMALLEST_COSINE = 1e-3  # of a pitch angle
 
@@ -111,7 +115,7 @@ def find_forces(model: Model, state: State, h: float, inputs: Inputs, work: Work
     for n in range(model.pitches.shape[0]):
         if abs(math.cos(state.q[model.pitches[n]])) < SMALLEST_COSINE:
             return SINGULAR_PITCH
-    u = _add_up_inputs(model, inputs, work)
+    u = add_up_inputs(model, inputs, work)
     if actuators.controlled.shape[0] > 0:
         for n in range(len(inputs.desired)):
             part = inputs.desired[n]
@@ -144,7 +148,7 @@ def find_forces(model: Model, state: State, h: float, inputs: Inputs, work: Work
 
 
 @device
-def _add_up_inputs(model: Model, inputs: Inputs, work: Work) -> Any:
+def add_up_inputs(model: Model, inputs: Inputs, work: Work) -> Any:
     """u_ff: what comes through the port of the plant, and through those of model instances."""
     if len(inputs.parts) == 0 and inputs.u.shape[0] == work.u.shape[0]:
         return inputs.u
@@ -353,15 +357,24 @@ def find_contact_pairs(model: Model, margin: float, out: StepResults) -> int:
 
 
 @device
+def pose_geometries(model: Model, out: StepResults) -> bool:
+    """Leaves in X_WG where geometries are that move with bodies of the plant; False if that is not finite."""
+    geometry = model.contact.geometry
+    if not geometry.is_moved_by_plant or geometry.mobods.shape[0] == 0:
+        return True
+    poses = geometry.mobods, geometry.X_BG, out.position, geometry.X_WG
+    is_finite: bool = call_asking_kernel(model.code.geometry_poses, poses)
+    return is_finite
+
+
+@device
 def _find_pairs_of_geometries(model: Model, margin: float, out: StepResults) -> int:
     """The contact pairs of geometries."""
     code, geometry, tree_of_mobod = model.code, model.contact.geometry, model.contact.trees.of_mobod
     if geometry.contact == SURFACES_ALONE:
         margin = 0.0  # points are an error then
-    if geometry.is_moved_by_plant:
-        poses = geometry.mobods, geometry.X_BG, out.position, geometry.X_WG
-        if not call_asking_kernel(code.geometry_poses, poses):
-            return BAD_POSE
+    if not pose_geometries(model, out):
+        return BAD_POSE
     surfaces, X_WG = geometry.geometries, geometry.X_WG
     work = geometry.boxes, geometry.grid
     given = surfaces, geometry.frames, geometry.filtered, X_WG, max(geometry.margin, margin)

@@ -17,6 +17,7 @@ from merganser.framework.native.memory.tape import FAILED, integers_at
 from merganser.framework.native.operations.operations import CompiledOperation
 from merganser.multibody.contact.layout import CONVERGED, NO_CAPACITY, Trees
 from merganser.multibody.contact.plant_forces import calc_generalized_contact_forces
+from merganser.multibody.contact.responses import Responses, listen, respond
 from merganser.multibody.contact.step import NOT_SOLVED, calc_derivatives, take_step
 from merganser.multibody.contact.step_records import (
     OUTCOME,
@@ -33,6 +34,7 @@ __all__ = [
     "COUNT",
     "DERIVATIVES",
     "HAS_FORCES",
+    "LISTENING",
     "MOTION",
     "STEP",
     "WHICH",
@@ -42,7 +44,10 @@ __all__ = [
     "Sample",
     "StepRecord",
     "count_iterations",
+    "end_operation",
 ]
+
+LISTENING = -1.0  # in place of a length: a plant notes what comes through its inputs, see responses.py
 
 # What Sample.counts holds.
 WHICH = 0  # which results are those of the last step that has succeeded
@@ -100,16 +105,18 @@ class MotionRecord(NamedTuple):
     """What the operation of a continuous plant that moves by steps is told.
 
     Attributes:
-        lengths: h, 0 for derivatives, and that of the last step [s], shape [2].
+        lengths: h, 0 for derivatives, LISTENING; and that of the last step [s], shape [2].
         counts: iterations of the solver and of its line searches, shape [2].
         derivatives: for these.
         steps: for these, whose own length does not count; x_next of their one results are the derivatives.
+        responses: how its inputs follow its state.
     """
 
     lengths: Floats
     counts: Integers
     derivatives: DerivativesRecord
     steps: StepRecord
+    responses: Responses
 
 
 class ContactForcesRecord(NamedTuple):
@@ -139,9 +146,15 @@ _motion_at, _contact_forces_at = record_at(MotionRecord), record_at(ContactForce
 def plant_step(values: Any, numbers: Any, integers: Any) -> None:
     """The next state of a discrete plant, and a sample; integers: address of what it comes to, and a StepRecord."""
     step = _step_at(values, integers_at(place_at(integers, 1)))
-    counts = step.sample.counts
-    out = step.results[1 - counts[WHICH]]
+    out = step.results[1 - step.sample.counts[WHICH]]
     status = take_step(step.model, step.state, step.time_step, step.inputs, step.work, out)
+    end_operation(step, out, status, integers)
+
+
+@device
+def end_operation(step: Any, out: Any, status: int, integers: Any) -> None:
+    """Keeps a step that has succeeded, with its sample; or says that it has failed."""
+    counts = step.sample.counts
     if status == 0 and out.found[SOLVED] and out.found[OUTCOME] != CONVERGED:
         status = -1  # of that Python warns
     if status != 0:
@@ -196,7 +209,12 @@ def plant_motion(values: Any, numbers: Any, integers: Any) -> None:
     result = out.x_next
     if h == 0.0:
         status = calc_derivatives(known.model, known.state, known.inputs, known.work, known.results)
+    elif h == LISTENING:
+        status = 0
+        listen(steps.model, steps.state, given.responses.inputs, steps.work, given.responses, result)
     else:
+        if given.responses.is_used:
+            respond(steps.model, steps.state, given.responses)
         status = take_step(steps.model, steps.state, h, steps.inputs, steps.work, out)
         if status == 0:
             given.lengths[1], steps.sample.counts[WHICH] = h, 1

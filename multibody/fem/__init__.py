@@ -6,6 +6,11 @@ from merganser.multibody.fem.force_density_field import (
     ForceDensityFieldBase_,
     ForceDensityType,
 )
+from merganser.multibody.fem.material_derivatives import (
+    MaterialDerivatives,
+    differentiate_equilibrium,
+    differentiate_motion,
+)
 
 __all__ = [
     "DeformableBodyConfig",
@@ -13,5 +18,8 @@ __all__ = [
     "ForceDensityFieldBase",
     "ForceDensityFieldBase_",
     "ForceDensityType",
+    "MaterialDerivatives",
     "MaterialModel",
+    "differentiate_equilibrium",
+    "differentiate_motion",
 ]

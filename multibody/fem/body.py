@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import copy
 from typing import Any
 
 import numpy as np
@@ -21,13 +21,14 @@ from merganser.multibody.fem.layout import (
     StepWork,
     element_dtype,
     material_dtype,
+    patch_work_dtype,
     point_dtype,
     report_dtype,
 )
 from merganser.multibody.fem.materials.table import MATERIALS, set_material_kind
 from merganser.multibody.fem.newton import free_motion
+from merganser.multibody.fem.patches import make_patches
 from merganser.multibody.fem.pattern import make_pattern
-from merganser.multibody.fem.schur import factor_end, follow, schur_complement
 
 __all__ = ["FemBody"]
 
@@ -61,17 +62,36 @@ class FemBody:
         self.is_held: NDArray[np.bool_] = held
         _check_stability(config, name)
         elements = _make_elements(mesh, name)
-        unknown, trees, pattern = make_pattern(elements, held)
-        self.arrays = BodyArrays(elements, _make_material(config), unknown, trees, pattern)
+        patches = make_patches(elements, mesh.vertex_array(), config.averages_volume())
+        of_unknowns = make_pattern(elements, patches, np.asarray(mesh.vertex_array(), np.float64), held)
+        self.arrays = BodyArrays(elements, _make_material(config), *of_unknowns, patches)
 
     def make_work(self) -> StepWork:
         """Room for steps, of which each thread needs its own."""
         pattern, n = self.arrays.pattern, 3 * self.num_nodes
         size = int(pattern.panel_start[len(self.arrays.trees)])
+        direction = np.zeros(self.num_unknowns())
         return StepWork(
-            np.zeros(self.mesh.num_elements(), point_dtype(np.float64)), np.zeros((9, 9)), np.zeros(size), np.zeros(n),
-            np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(1, report_dtype)[0],
+            np.zeros(self.mesh.num_elements(), point_dtype(np.float64)),
+            np.zeros(len(self.arrays.patches), patch_work_dtype), np.zeros((9, 9)), np.zeros(size), np.zeros(n),
+            direction, np.zeros(n), np.zeros(n), np.zeros(1, report_dtype)[0],
         )  # fmt: skip
+
+    def num_unknowns(self) -> int:
+        """How many unknowns there are, those of missing nodes included, see pattern.py."""
+        return int(self.arrays.trees["num_v"].sum())
+
+    def with_material(self, config: DeformableBodyConfig) -> FemBody:
+        """Returns the same body of another material; both share arrays. Whether it averages volumes stays as it is.
+
+        Raises:
+            RuntimeError: the material is not stable at rest.
+        """
+        _check_stability(config, self.name)
+        body = copy.copy(self)
+        body.config, body.arrays = config, self.arrays._replace(material=_make_material(config))
+        body.arrays.material["is_averaged"] = self.arrays.material["is_averaged"]
+        return body
 
     def node_masses(self) -> Array:
         """What each node has of the mass [kg], shape [num_nodes]."""
@@ -116,46 +136,8 @@ class FemBody:
         q_out, v_out = np.empty_like(q_in), np.empty_like(v_in)
         status = free_motion(time_step, self.arrays, q_in, q_held, v_in, f, room, q_out, v_out, room.report)
         if status != 0:
-            self._raise(int(status), time, time_step, room)
+            self.raise_failure(int(status), time, time_step, room)
         return q_out, v_out
-
-    def schur_complement(self, time_step: float, q_next: Array, vertices: NDArray[np.int64], work: StepWork) -> Array:
-        """Returns the tangent matrix as some nodes feel it [kg/s], shape [3 n, 3 n], see schur.py.
-
-        Args:
-            time_step: h [s].
-            q_next: positions after free motion [m], shape [3 num_nodes].
-            vertices: the nodes, none of them held, shape [n].
-            work: as the step has left it.
-        """
-        is_linear = self.config.material_model() in (MaterialModel.kLinear, MaterialModel.kLinearCorotated)
-        if not (is_linear and work.report["iterations"] > 0) and not factor_end(time_step, self.arrays, q_next, work):
-            self._raise(SINGULAR_MATRIX, math.nan, time_step, work)
-        unknowns, num_unknowns = self._unknowns_of(vertices), int(self.arrays.trees["num_v"].sum())
-        S = np.empty((len(unknowns), len(unknowns)))
-        if not schur_complement(self.arrays, work.panels, unknowns, np.empty((num_unknowns, len(unknowns))), S):
-            self._raise(SINGULAR_MATRIX, math.nan, time_step, work)
-        return S
-
-    def follow(self, vertices: NDArray[np.int64], forces: Array, work: StepWork) -> Array:
-        """Returns how forces on nodes during a step change the velocities of all nodes [m/s], shape [3 num_nodes].
-
-        See schur.py.
-
-        Args:
-            vertices: the nodes, none of them held, shape [n].
-            forces: on these [N], shape [3 n].
-            work: as schur_complement() has left it.
-        """
-        change, unknown = np.zeros(int(self.arrays.trees["num_v"].sum())), self.arrays.unknown
-        change[self._unknowns_of(vertices)] = forces
-        follow(self.arrays, work, change)
-        moves, all_nodes = np.flatnonzero(unknown >= 0), np.zeros((self.num_nodes, 3))
-        all_nodes[moves] = change[self._unknowns_of(moves)].reshape(-1, 3)
-        return all_nodes.ravel()
-
-    def _unknowns_of(self, vertices: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.asarray(self.arrays.unknown[vertices][:, np.newaxis] + np.arange(3)).ravel()
 
     def elastic_energy(self, q: ArrayLike) -> float:
         """The energy of deformation [J]; of linear corotated materials as seen from rotations at q."""
@@ -171,7 +153,21 @@ class FemBody:
         elastic_forces(self.arrays, np.array(q, np.float64).reshape(3 * self.num_nodes), self.make_work(), forces)
         return forces
 
-    def _raise(self, status: int, time: float, time_step: float, work: StepWork) -> None:
+    def deformed_points(self, q: ArrayLike) -> Array:
+        """Strain and stress of the tetrahedra: records of point_dtype, shape [num_elements]."""
+        work, forces = self.make_work(), np.empty(3 * self.num_nodes)
+        elastic_forces(self.arrays, np.array(q, np.float64).reshape(3 * self.num_nodes), work, forces)
+        return work.points
+
+    def raise_failure(self, status: int, time: float, time_step: float, work: StepWork) -> None:
+        """Raises an error that says why a step has no solution.
+
+        Args:
+            status: of layout.py.
+            time: before the step [s].
+            time_step: its length [s].
+            work: as the step has left it.
+        """
         F = work.points["F"]
         with np.errstate(all="ignore"):
             growth = np.nan_to_num(np.linalg.det(F), nan=-np.inf)
@@ -188,7 +184,8 @@ class FemBody:
         if status == SINGULAR_MATRIX:
             raise RuntimeError(
                 f"{where}: its motion is not determined: the mass of an element is in its center, so that a body of a "
-                "few tetrahedra may turn about these without any. Give it a finer mesh, or hold more of its vertices."
+                "few tetrahedra may turn about these without any. Give it a finer mesh, or hold more of its vertices. "
+                f"Most deformed is {element} whose volume is {growth[worst]:.3g} times that at rest."
             )
         assert status == NOT_FINITE
         raise RuntimeError(
@@ -233,6 +230,7 @@ def _make_material(config: DeformableBodyConfig) -> Any:
     material = np.zeros(1, material_dtype)[0]
     set_material_kind(material, MATERIALS[int(config.material_model())])
     material["mu"], material["lambda"] = lame_parameters(config)
+    material["is_averaged"] = config.averages_volume()
     material["density"] = config.mass_density()
     material["mass_damping"] = config.mass_damping_coefficient()
     material["stiffness_damping"] = config.stiffness_damping_coefficient()

@@ -37,6 +37,7 @@ class DeformableBodyConfig:
         # Young's modulus, Poisson's ratio, mass and stiffness damping, density
         self._numbers: list[Any] = [1e8, 0.49, 0.0, 0.0, 1.5e3]
         self._scalar: type[Any] = float
+        self._averages_volume = False
 
     def set_youngs_modulus(self, youngs_modulus: float) -> None:
         """Sets the stiffness [Pa]: positive; 1e8 by default."""
@@ -71,6 +72,15 @@ class DeformableBodyConfig:
             )
         self._material_model = material_model
 
+    def set_averages_volume(self, averages_volume: bool) -> None:
+        """Sets whether elements change their volume together with their neighbours; False by default.
+
+        So bodies that hardly change their volume bend as they should, with few elements, and pressures are smooth: take
+        it for Poisson's ratios above 0.4. It costs more time in each step, see multibody/fem/README.md. (pydrake has no
+        such thing.)
+        """
+        self._averages_volume = bool(averages_volume)
+
     def _set(self, place: int, name: str, value: Any, requirement: str, is_fine: Callable[[float], bool]) -> None:
         number = cast(value, self._scalar)
         plain = float(cast(number, float))
@@ -102,6 +112,10 @@ class DeformableBodyConfig:
         """How stress follows from strain."""
         return self._material_model
 
+    def averages_volume(self) -> bool:
+        """Whether elements change their volume together with their neighbours."""
+        return self._averages_volume
+
     def __copy__(self) -> DeformableBodyConfig:
         return _as_config_of(self, self._scalar)
 
@@ -112,7 +126,7 @@ class DeformableBodyConfig:
         E, nu, a, b, density = self._numbers
         return (
             f"<DeformableBodyConfig {self._material_model.name}, E = {E} Pa, nu = {nu}, density = {density} kg/m³, "
-            f"damping {a} 1/s and {b} s>"
+            f"damping {a} 1/s and {b} s{', mean volumes' if self._averages_volume else ''}>"
         )
 
 
@@ -129,6 +143,7 @@ def _as_config_of(config: DeformableBodyConfig, T: type[Any]) -> DeformableBodyC
     """A copy whose numbers are of another type."""
     copy = DeformableBodyConfig()
     copy._material_model, copy._scalar = config._material_model, T
+    copy._averages_volume = config._averages_volume
     copy._numbers = [cast(number, T) for number in config._numbers]
     return copy
 

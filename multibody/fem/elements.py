@@ -19,7 +19,7 @@ from __future__ import annotations
 from merganser.framework.native import device, inlined
 from merganser.multibody.fem.layout import Array
 
-__all__ = ["add_block", "add_stress", "mass_share", "set_deformation_gradient"]
+__all__ = ["add_block", "add_growth_slope", "add_stress", "mass_share", "set_deformation_gradient"]
 
 
 @device
@@ -50,6 +50,16 @@ def mass_share(element: Array, material: Array) -> float:
     """Equation (4) [kg]."""
     share: float = material["density"] * element["volume"] / 16.0
     return share
+
+
+@device
+def add_growth_slope(element: Array, slope_in: Array, slope_out: Array) -> None:
+    """Adds V dtheta/dx_a = V dtheta/dF g_a to that of a patch [m^2], shape [MOST_PATCH_NODES, 3]."""
+    for a in range(4):
+        seat, gradient = element["seat"][a], element["gradients"][a]
+        for i in range(3):
+            total = slope_in[i, 0] * gradient[0] + slope_in[i, 1] * gradient[1] + slope_in[i, 2] * gradient[2]
+            slope_out[seat, i] += element["volume"] * total
 
 
 @device

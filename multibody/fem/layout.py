@@ -7,16 +7,19 @@ vertices of its mesh; q, v and forces have three numbers a node, in W: shape [3 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
+from merganser.framework.native.memory.records_of_arrays import ONE_VALUE, ArrayOf, RecordOf
 from merganser.multibody.contact.ordering import Pattern
 
 __all__ = [
-    "CONVERGED", "NOT_CONVERGED", "NOT_FINITE", "SINGULAR_MATRIX", "Array", "BodyArrays", "StepWork", "element_dtype",
-    "material_dtype", "point_dtype", "report_dtype", "tree_dtype",
+    "CONVERGED", "MOST_PATCH_NODES", "NOT_CONVERGED", "NOT_FINITE", "SINGULAR_MATRIX", "Array", "BodyArrays",
+    "Report", "StepWork", "element_dtype", "material_dtype", "patch_dtype", "patch_work_dtype", "point_dtype",
+    "report_dtype", "tree_dtype",
 ]  # fmt: skip
 
 Array = NDArray[Any]
@@ -26,6 +29,8 @@ CONVERGED = 0
 NOT_CONVERGED = -1
 SINGULAR_MATRIX = -2
 NOT_FINITE = -3
+
+MOST_PATCH_NODES = 10
 
 material_dtype = np.dtype(
     [
@@ -37,6 +42,7 @@ material_dtype = np.dtype(
         ("density", np.float64),  # at rest [kg/m^3]
         ("mass_damping", np.float64),  # alpha [1/s]
         ("stiffness_damping", np.float64),  # beta [s]
+        ("is_averaged", np.int64),  # whether elements have the growth of volume of their patch
     ]
 )
 
@@ -47,10 +53,31 @@ element_dtype = np.dtype(
         ("volume", np.float64),  # at rest [m^3]
         ("place", np.int64, (4, 4)),  # where the block of nodes a and b starts in the panels; -1 if it is not kept
         ("stride", np.int64, (4, 4)),  # from one of its rows to the next
+        ("patch", np.int64),  # which one it is in
+        ("seat", np.int64, (4,)),  # of its nodes among those of the patch
     ]
 )
 
-# What order_trees() and factor() of contact read: here a tree is one node or two, of 3 or 6 velocities.
+# Elements that have one growth of volume, see patches.py.
+patch_dtype = np.dtype(
+    [
+        ("num_nodes", np.int64),
+        ("nodes", np.int64, (MOST_PATCH_NODES,)),
+        ("volume", np.float64),  # at rest [m^3]
+        ("place", np.int64, (MOST_PATCH_NODES, MOST_PATCH_NODES)),  # as those of elements
+        ("stride", np.int64, (MOST_PATCH_NODES, MOST_PATCH_NODES)),
+    ]
+)
+
+patch_work_dtype = np.dtype(
+    [
+        ("growth", np.float64),  # mean theta of its elements
+        ("rate", np.float64),  # of the growth [1/s]
+        ("slope", np.float64, (MOST_PATCH_NODES, 3)),  # derivative of volume times growth by positions [m^2]
+    ]
+)
+
+# What factor() of contact reads: here a tree is two nodes, of 6 velocities.
 tree_dtype = np.dtype([("v_start", np.int64), ("num_v", np.int64)])
 
 report_dtype = np.dtype(
@@ -59,6 +86,7 @@ report_dtype = np.dtype(
         ("line_searches", np.int64),  # evaluations that line searches took
         ("residual", np.float64),  # norm of what is left of the forces [N]
         ("tolerance", np.float64),  # what it had to be [N]
+        ("is_damping_kept", np.int64),  # whether damping is that before the step, see newton.py
     ]
 )
 
@@ -73,10 +101,15 @@ def point_dtype(scalar: Any) -> np.dtype[Any]:
             ("sigma", scalar, (3,)),  # principal stretches; one is negative where an element is inside out
             ("V", scalar, (3, 3)),
             ("second", scalar, (3, 3)),  # room for derivatives of the energy by sigma [Pa]
+            ("growth", scalar),  # theta, of volume, see materials/kind.py
+            ("slope", scalar, (3, 3)),  # dtheta/dF
             ("P", scalar, (3, 3)),  # first Piola stress [Pa]
             ("is_convex", np.int64),  # whether stress derivatives are to be without their negative part
         ]
     )
+
+
+Report = Annotated[Any, RecordOf(report_dtype)]  # as kernels take it
 
 
 class BodyArrays(NamedTuple):
@@ -86,15 +119,19 @@ class BodyArrays(NamedTuple):
         elements: shape [num_elements].
         material: one record.
         unknown: where the velocity of each node starts among the unknowns; -1 if it is held; shape [num_nodes].
-        trees: one or two nodes each, shape [num_trees].
+        trees: two nodes each, shape [num_trees].
+        padding: where in the panels the diagonals of nodes are that are missing in pairs.
         pattern: of the factor of the tangent matrix.
+        patches: elements with one growth of volume, shape [num_patches]; none of most materials.
     """
 
-    elements: Array
-    material: Array
-    unknown: Array
-    trees: Array
-    pattern: Pattern
+    elements: Annotated[Array, ArrayOf(element_dtype)]
+    material: Annotated[Any, RecordOf(material_dtype)]
+    unknown: Integers
+    trees: Annotated[Array, ArrayOf(tree_dtype)]
+    padding: Integers
+    pattern: Annotated[Pattern, ONE_VALUE]
+    patches: Annotated[Array, ArrayOf(patch_dtype)]
 
 
 class StepWork(NamedTuple):
@@ -102,6 +139,7 @@ class StepWork(NamedTuple):
 
     Attributes:
         points: records of quadrature points, shape [num_elements].
+        patches: records of patch_work_dtype, shape [num_patches].
         derivative: dP/dF of one element [Pa], shape [9, 9].
         panels: the tangent matrix, and its factor.
         residual: forces that are left [N], shape [3 num_nodes].
@@ -111,11 +149,12 @@ class StepWork(NamedTuple):
         report: of the last step, record of report_dtype.
     """
 
-    points: Array
-    derivative: Array
-    panels: Array
-    residual: Array
-    direction: Array
-    trial: Array
-    damping_positions: Array
-    report: Any
+    points: Annotated[Array, ArrayOf(point_dtype(np.float64))]
+    patches: Annotated[Array, ArrayOf(patch_work_dtype)]
+    derivative: FloatTable
+    panels: Floats
+    residual: Floats
+    direction: Floats
+    trial: Floats
+    damping_positions: Floats
+    report: Report

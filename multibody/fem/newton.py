@@ -22,6 +22,7 @@ import math
 from typing import Any
 
 from merganser.framework.native import device, kernel
+from merganser.framework.native.memory.hinted_types import Floats
 from merganser.multibody.contact.factorization import factor, solve
 from merganser.multibody.fem.assembly import assemble_tangent, calc_residual, set_positions, start_step
 from merganser.multibody.fem.layout import (
@@ -31,6 +32,7 @@ from merganser.multibody.fem.layout import (
     SINGULAR_MATRIX,
     Array,
     BodyArrays,
+    Report,
     StepWork,
 )
 
@@ -48,14 +50,14 @@ _KEPT_FROM = 20  # iterations
 def calc_free_motion(
     time_step: float,
     body: BodyArrays,
-    q_start: Array,
-    q_in: Array,
-    v_in: Array,
-    force_in: Array,
+    q_start: Floats,
+    q_in: Floats,
+    v_in: Floats,
+    force_in: Floats,
     work: StepWork,
-    q_out: Array,
-    v_out: Array,
-    report: Any,
+    q_out: Floats,
+    v_out: Floats,
+    report: Report,
 ) -> int:
     """One step from q, v under external forces.
 
@@ -78,7 +80,7 @@ def calc_free_motion(
         v_out[i] = v_in[i] if body.unknown[i // 3] >= 0 else 0.0
     start_step(body, q_start, work)
     _evaluate(body, time_step, q_in, v_in, force_in, is_kept, work, q_out, v_out)
-    report["iterations"] = report["line_searches"] = 0
+    report["iterations"] = report["line_searches"] = report["is_damping_kept"] = 0
     last = math.inf
     while True:
         report["residual"] = _norm(body, work.residual)
@@ -93,7 +95,7 @@ def calc_free_motion(
         last = norm
         report["iterations"] += 1
         if report["iterations"] == _KEPT_FROM and body.material["stiffness_damping"] > 0.0:
-            is_kept = 1
+            is_kept = report["is_damping_kept"] = 1
             for i in range(q_in.shape[0]):
                 work.damping_positions[i] = q_in[i]
                 v_out[i] = v_in[i] if body.unknown[i // 3] >= 0 else 0.0

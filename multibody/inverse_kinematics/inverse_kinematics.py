@@ -77,6 +77,7 @@ class InverseKinematics:
         self._prog = MathematicalProgram()
         self._prog.SetSolverOption(SlsqpSolver.id(), "maxiter", _MOST_ITERATIONS)
         self._prog.SetSolverOption(SlsqpSolver.id(), "num_starts", _NUM_STARTS)
+        self._prog.SetSolverOption(SlsqpSolver.id(), "begin_feasible", True)
         self._q = self._prog.NewContinuousVariables(plant.num_positions(), "q")
         if with_joint_limits:
             self._prog.AddBoundingBoxConstraint(

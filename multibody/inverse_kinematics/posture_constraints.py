@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from merganser.framework import Context
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.framework.optimization import AdjustableConstraint, Constraint
+from merganser.framework.optimization.solvers.nonlinear_form import NARROW
 from merganser.multibody.inverse_kinematics.posture_functions import PostureFunction, finite_vector, unit_vector
+from merganser.multibody.inverse_kinematics.rotation_gaps import rotation_gap
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import Frame, JacobianWrtVariable, ModelInstanceIndex
 
@@ -60,7 +62,8 @@ class PositionConstraint(PostureFunction, AdjustableConstraint):
         self._A, self._B = given[names[0]], given["frameB"]
         self._take(plant, given["plant_context"], self._A, self._B)
         X_AbarA = given.get("X_AbarA")
-        self._X_AAbar = RigidTransform() if X_AbarA is None else X_AbarA.inverse()
+        X_AAbar = RigidTransform() if X_AbarA is None else X_AbarA.inverse()
+        self._R_AAbar, self._p_AAbar = X_AAbar.rotation().matrix(), X_AAbar.translation()
         self._p_BQ = None if given["p_BQ"] is None else finite_vector("PositionConstraint: p_BQ", given["p_BQ"])
         Constraint.__init__(self, plant.num_positions() + 3 * (self._p_BQ is None), np.zeros(3), np.zeros(3))
         self.set_bounds(given["p_AQ_lower"], given["p_AQ_upper"])
@@ -76,12 +79,11 @@ class PositionConstraint(PostureFunction, AdjustableConstraint):
         super().set_bounds(new_lb, new_ub)
 
     def _at(self, x: Array) -> tuple[Array, Array]:
-        R = self._X_AAbar.rotation().matrix()
         p_BQ = self._p_BQ if self._p_BQ is not None else x[-3:]
         p_AbarQ, J = self._point(self._A, self._B, p_BQ)
         if self._p_BQ is None:
             J = np.hstack([J, self._rotation(self._A, self._B)[0]])
-        return self._X_AAbar.multiply(p_AbarQ), R @ J
+        return self._p_AAbar + self._R_AAbar @ p_AbarQ, self._R_AAbar @ J
 
 
 class OrientationConstraint(PostureFunction, Constraint):
@@ -108,11 +110,23 @@ class OrientationConstraint(PostureFunction, Constraint):
         if not theta_bound >= 0.0:
             raise ValueError(f"OrientationConstraint: theta_bound must not be negative, got {theta_bound}.")
         self._frames = frameAbar, R_AbarA, frameBbar, R_BbarB
+        self._aim = 0.95 * theta_bound if theta_bound > NARROW else 0.0
         Constraint.__init__(self, plant.num_positions(), [2.0 * math.cos(theta_bound) + 1.0], [3.0])
 
     def _at(self, x: Array) -> tuple[Array, Array]:
         trace, J = self._trace(*self._frames)
         return np.array([trace]), J[np.newaxis]
+
+    def _gaps(self, x: Array) -> tuple[Array, Array, Array]:
+        """The rotation vector by which B is turned too far: the derivatives of its trace vanish where it is 0."""
+        self._move_to(x)
+        frame_Abar, R_AbarA, frame_Bbar, R_BbarB = self._frames
+        R_AbarBbar, w_Abar = self._rotation(frame_Abar, frame_Bbar)
+        R_AAbar = R_AbarA.matrix().T
+        R_AB = R_AAbar @ R_AbarBbar @ R_BbarB.matrix()
+        gap, by_w_A = np.empty(3), np.empty((3, 3))
+        trace = rotation_gap(R_AB, self._aim, gap, by_w_A)
+        return np.array([trace]), gap, by_w_A @ R_AAbar @ w_Abar
 
 
 class AngleBetweenVectorsConstraint(PostureFunction, Constraint):

@@ -42,16 +42,20 @@ class PostureFunction(ClosedFormEvaluator):
         for frame in frames:
             if frame.GetParentPlant() is not plant:
                 raise RuntimeError(f"{name}: frame '{frame.name()}' is not of plant '{plant.get_name()}'.")
-        self._plant, self._context = plant, plant_context
+        self._plant, self._context, self._num_positions = plant, plant_context, plant.num_positions()
 
     def _at(self, x: Array) -> tuple[Array, Array]:
         """Values and derivatives where the Context is at q, shapes [num_outputs] and [num_outputs, num_vars]."""
         raise NotImplementedError
 
-    def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
-        q = x[: self._plant.num_positions()]
-        if not np.array_equal(self._plant.GetPositions(self._context), q):
+    def _move_to(self, x: Array) -> None:
+        """Moves the Context to q, if it is not there: what it has cached is still good then."""
+        q = x[: self._num_positions]
+        if (self._plant.GetPositions(self._context) != q).any():
             self._plant.SetPositions(self._context, q)
+
+    def _value_and_jacobian(self, x: Array) -> tuple[Array, Array]:
+        self._move_to(x)
         return self._at(x)
 
     def is_thread_safe(self) -> bool:

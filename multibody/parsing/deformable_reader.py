@@ -61,11 +61,11 @@ def read_deformable(node: XmlNode, link: LinkDescription, diagnostics: Diagnosti
     for wall in node.find_all("drake:wall_boundary_condition"):
         point, normal = (wall.require(f"drake:{name}") for name in ("point_on_plane", "outward_normal"))
         walls.append((point.vector_text(3), normal.vector_text(3)))
-    config = _read_config(node.require(_PROPERTIES))
+    config = _read_config(node.require(_PROPERTIES), link.name)
     return DeformableDescription(link.name, link, config, walls, node.location)
 
 
-def _read_config(node: XmlNode) -> DeformableBodyConfig:
+def _read_config(node: XmlNode, name: str) -> DeformableBodyConfig:
     config = DeformableBodyConfig()
     for tag, setter in _NUMBERS.items():
         child = node.find(tag)
@@ -73,11 +73,11 @@ def _read_config(node: XmlNode) -> DeformableBodyConfig:
             try:
                 getattr(config, setter)(child.float_text())
             except (RuntimeError, ValueError) as error:
-                raise child.error(str(error)) from error
+                raise child.error(f"of the deformable link '{name}': {error}") from error
     model = node.find("drake:material_model")
     if model is not None:
-        name = model.expect_one_of(model.text.strip(), tuple(_MATERIALS), "material model")
-        config.set_material_model(_MATERIALS[name])
+        kind = model.expect_one_of(model.text.strip(), tuple(_MATERIALS), "material model")
+        config.set_material_model(_MATERIALS[kind])
     return config
 
 

@@ -106,7 +106,10 @@ class DeformableModel(PhysicalModel):
                 f"RegisterDeformableBody(): model instance '{self._tree.GetModelInstanceName(instance)}' has a "
                 f"deformable body named '{name}' already. Names must be unique within a model instance."
             )
-        geometry_id = self._geometry.register_deformable(geometry_instance, instance, hint)
+        try:
+            geometry_id = self._geometry.register_deformable(geometry_instance, instance, hint)
+        except RuntimeError as error:
+            raise RuntimeError(f"RegisterDeformableBody(): deformable body '{name}': {error}") from error
         scene_graph = self._geometry.scene_graph
         assert scene_graph is not None
         mesh = scene_graph.model_inspector().GetReferenceMesh(geometry_id)

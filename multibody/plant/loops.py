@@ -96,7 +96,7 @@ class LoopJoints:
         """
         number = self.number_of("CalcLoopJointSpatialForce", joint)
         w = self._views.workspace(context)
-        self._dynamics.advance(context, np.empty_like(w.x))
+        self._dynamics.advance_now(context, np.empty_like(w.x))
         if self._model.is_discrete:
             rows, forces = self._dynamics.constraints.make_rows(context), w.step_buffers.sample.row_forces
         else:

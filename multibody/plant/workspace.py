@@ -96,7 +96,6 @@ class Workspace:
         "calls",
         "codes",
         "constants",
-        "deformables",
         "down",
         "dtype",
         "frame_poses",
@@ -185,7 +184,6 @@ class Workspace:
         self.sample_buffers: Any = None
         self.step_buffers: Any = None
         self.motion: Any = None
-        self.deformables: Any = None
         self.sensitivity: Any = None
         self.frame_poses: tuple[Array | None, Any] = None, None
         self.F_applied = np.zeros((num_mobods, 6), self.dtype)
@@ -276,7 +274,9 @@ class Workspace:
 
     def _choose_code(self, kernel: Any, arguments: tuple[Any, ...]) -> Any:
         if self.is_float:
-            code = self.codes[kernel] = bind(kernel, *map(Given, arguments))
+            if kernel not in _float_codes:
+                _float_codes[kernel] = bind(kernel, *map(Given, arguments))
+            code = self.codes[kernel] = _float_codes[kernel]
             return code
         if self.dtype == np.complex128:
             from merganser.framework.interpreted_first import may_use_compiled
@@ -285,6 +285,9 @@ class Workspace:
                 self.codes[kernel] = kernel
                 return kernel
         return kernel.interpreted
+
+
+_float_codes: dict[Any, Any] = {}  # of kernels that are given all arguments, which is the same for all workspaces
 
 
 @functools.cache

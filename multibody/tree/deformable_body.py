@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,7 +24,6 @@ from merganser.multibody.tree.rigid_body import RigidBody
 if TYPE_CHECKING:
     from merganser.framework import Context
     from merganser.multibody.fem.body import FemBody
-    from merganser.multibody.fem.layout import StepWork
 
 __all__ = ["DeformableBody", "DeformableBodyId", "FixedVertices"]
 
@@ -293,6 +292,28 @@ class DeformableBody(NamedElement):
         inertia = np.eye(3) * (masses @ (r * r).sum(axis=1)) - (masses[:, np.newaxis] * r).T @ r
         return np.linalg.solve(inertia, masses @ np.cross(r, u))
 
+    def cauchy_stresses(self, context: Context) -> Array:
+        """Returns the stress of each tetrahedron of the mesh, in W [Pa], shape [num_tetrahedra, 3, 3].
+
+        It is that of deformation alone, without damping; of linear materials that of small strains.
+        """
+        from merganser.multibody.fem.stress import cauchy_stresses
+
+        return cauchy_stresses(self.fem_body(), self._state(context)[0])
+
+    def von_mises_stresses(self, context: Context, at_vertices: bool = False) -> Array:
+        """Returns von Mises' stress of each tetrahedron [Pa], shape [num_tetrahedra].
+
+        Args:
+            context: of the plant.
+            at_vertices: whether it is to be that of each vertex, the mean of the tetrahedra around it, shape
+                [num_vertices].
+        """
+        from merganser.multibody.fem.stress import mean_at_vertices, von_mises_stresses
+
+        stresses = von_mises_stresses(self.cauchy_stresses(context))
+        return mean_at_vertices(self.fem_body(), stresses) if at_vertices else stresses
+
     def _centers(self, context: Context) -> tuple[Array, Array, Array]:
         """Masses of elements, and positions and velocities of their centers."""
         q, v, _ = self._state(context)
@@ -356,6 +377,37 @@ class DeformableBody(NamedElement):
         """Returns its mesh at rest, as it was registered, in W."""
         return self._mesh_W
 
+    def place_held(self, context: Context) -> Array:
+        """Returns where the vertices are, those that are held where they are held [m], shape [num_vertices, 3]."""
+        plant, q = self._get_tree("a computation").plant, self._state(context)[0].copy()
+        q[self._is_held] = self._mesh_W.vertex_array()[self._is_held]
+        for fixed in self._held_by_anchored():
+            q[fixed.vertices] = _moved(plant.EvalBodyPoseInWorld(context, fixed.body), fixed.p_BP)
+        return q
+
+    def check_alone(self, context: Context, what: str) -> None:
+        """Refuses what is for bodies that touch nothing and do not move rigid bodies.
+
+        Args:
+            context: of the plant.
+            what: it is, in the plural.
+
+        Raises:
+            RuntimeError: it has contacts, or is fixed to a rigid body that moves.
+        """
+        self._state(context)
+        port = self._get_tree(what).plant.get_geometry_query_input_port()
+        if port.HasValue(context) and port.Eval(context).inspector().GetProximityProperties(self._geometry_id):
+            raise RuntimeError(
+                f"{what} are for bodies without contact, and deformable body '{self._name}' has proximity properties. "
+                "Register it without."
+            )
+        for fixed in self.vertices_fixed_to_moving():
+            raise RuntimeError(
+                f"{what} are for bodies that hang on nothing that moves, and deformable body '{self._name}' is fixed "
+                f"to rigid body '{fixed.body.name()}'. Weld that to the world."
+            )
+
     def vertices_fixed_to_moving(self) -> list[FixedVertices]:
         """Returns the vertices that are fixed to rigid bodies which can move, after Finalize()."""
         return [fixed for fixed in self._fixed if not self._get_tree("a constraint").IsAnchored(fixed.body)]
@@ -369,63 +421,44 @@ class DeformableBody(NamedElement):
         q = _moved(self._default_pose, self._p_DV).ravel()
         return np.concatenate([q, np.zeros(2 * len(q))])
 
-    def move_freely(
-        self, context: Context, time_step: float, X_WB: Any, work: StepWork
-    ) -> tuple[Array, Array, Array, Array]:
-        """Returns positions and velocities before a step of free motion and after it, shape [3 num_vertices] each.
+    def held_points(self, mobod_of: Callable[[RigidBody], int]) -> tuple[NDArray[np.int64], Array]:
+        """Returns of each vertex the mobod that holds it, -1 of those that are free, and where in its frame [m].
 
         Args:
-            context: of the plant, before the step.
-            time_step: h [s].
-            X_WB: called with a rigid body, returns its pose in W.
-            work: room for the step, see fem/layout.py.
-
-        Raises:
-            RuntimeError: there is no solution to be found.
+            mobod_of: tells the number of a rigid body's mobod; 0 is the world.
         """
-        state, fem = self._state(context), self.fem_body()
-        q, v, start = state[0].copy(), state[1].copy(), state[0].ravel()
-        q[self._is_held] = self._mesh_W.vertex_array()[self._is_held]
+        holders = np.where(self._is_held, 0, -1).astype(np.int64)
+        points = np.array(self._mesh_W.vertex_array())
         for fixed in self._held_by_anchored():
-            q[fixed.vertices] = _moved(X_WB(fixed.body), fixed.p_BP)
-        v[fem.is_held] = 0.0
-        force = self._force(context, fem, q + time_step * v)
-        after = fem.step(time_step, start, v, force, work, context.get_time(), held=q)
-        return start.copy(), v.ravel(), *after
+            holders[fixed.vertices], points[fixed.vertices] = mobod_of(fixed.body), fixed.p_BP
+        return holders, points
 
-    def write_step(
-        self, context: Context, time_step: float, q_next: Array | None, v_next: Array, next_state: Array
-    ) -> None:
-        """Writes the state after a step, shape [9 num_vertices].
+    def constant_force(self) -> Array | None:
+        """Returns external forces on the vertices [N], shape [3 num_vertices]; None if they may change."""
+        if any(type(field) is not GravityForceField for field in self._forces):
+            return None
+        return self.calc_force(None, np.array(self._mesh_W.vertex_array())).ravel()
+
+    def calc_force(self, context: Context | None, q: Array, density: float | None = None) -> Array:
+        """Returns external forces on the vertices [N], shape [num_vertices, 3].
 
         Args:
-            context: before the step.
-            time_step: h [s].
-            q_next: positions after it; None if the body is switched off.
-            v_next: velocities after it.
-            next_state: is written.
+            context: of the plant; gravity needs none.
+            q: where the vertices are [m], shape [num_vertices, 3].
+            density: of the material, if it is to be another [kg/m³].
         """
-        state = self._state(context)
-        if q_next is None:
-            next_state[:] = np.concatenate([state[0].ravel(), np.zeros(2 * state[0].size)])
-            return
-        v = state[1].copy()
-        v[self.fem_body().is_held] = 0.0
-        next_state[:] = np.concatenate([q_next, v_next, (v_next - v.ravel()) / time_step])
-
-    def _force(self, context: Context, fem: FemBody, q: Array) -> Array:
-        """External forces on the vertices at positions [N], shape [num_vertices, 3]."""
-        force = np.zeros_like(q)
+        fem, force = self.fem_body(), np.zeros_like(q)
+        scale = 1.0 if density is None else density / self._config.mass_density()
         nodes, volumes = fem.arrays.elements["nodes"], fem.arrays.elements["volume"]
         for field in self._forces:
             if type(field) is GravityForceField:
-                density = np.broadcast_to(field.EvaluateAt(context, np.zeros(3)), (len(nodes), 3))
+                pull = np.broadcast_to(scale * field.EvaluateAt(context, np.zeros(3)), (len(nodes), 3))
             else:
-                density = np.array([field.EvaluateAt(context, p_WQ) for p_WQ in q[nodes].mean(axis=1)])
+                pull = np.array([field.EvaluateAt(context, p_WQ) for p_WQ in q[nodes].mean(axis=1)])
             share = 0.25 * volumes
             if field.density_type() == ForceDensityType.kPerCurrentVolume:
                 share = 0.25 * tetrahedron_volumes(q, nodes)
-            np.add.at(force, nodes, (share[:, np.newaxis] * density)[:, np.newaxis, :])
+            np.add.at(force, nodes, (share[:, np.newaxis] * pull)[:, np.newaxis, :])
         return force
 
 

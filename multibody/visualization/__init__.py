@@ -13,9 +13,14 @@ from merganser.multibody.visualization.frame_triads import AddFrameTriadIllustra
 from merganser.multibody.visualization.inertia_visualizer import InertiaVisualizer
 from merganser.multibody.visualization.joint_sliders import JointSliders
 from merganser.multibody.visualization.model_visualizer import ModelVisualizer
-from merganser.multibody.visualization.params import ContactVisualizerParams, VisualizationConfig
+from merganser.multibody.visualization.params import (
+    ContactVisualizerParams,
+    StressVisualizerParams,
+    VisualizationConfig,
+)
 from merganser.multibody.visualization.scalar_templates import ContactVisualizer_, JointSliders_
 from merganser.multibody.visualization.simulation_controls import SimulationControls
+from merganser.multibody.visualization.stress_visualizer import StressVisualizer
 
 __all__ = [
     "ActuatorSliders",
@@ -33,6 +38,8 @@ __all__ = [
     "MeshcatPoseSliders_",
     "ModelVisualizer",
     "SimulationControls",
+    "StressVisualizer",
+    "StressVisualizerParams",
     "VisualizationConfig",
     "plot_sublevelset_expression",
     "plot_sublevelset_quadratic",

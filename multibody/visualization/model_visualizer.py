@@ -403,9 +403,7 @@ def _add_frames(
         length = min(_TRIAD, _TRIAD_IN_MODELS * size_of_model(scene_graph.model_inspector(), pose))
     radius = _TRIAD_RADIUS * length if radius is None else radius
     for frame in (plant.get_frame(FrameIndex(index)) for index in range(1, plant.num_frames())):
-        AddFrameTriadIllustration(
-            scene_graph=scene_graph, frame=frame, length=length, radius=radius, opacity=opacity
-        )
+        AddFrameTriadIllustration(scene_graph=scene_graph, frame=frame, length=length, radius=radius, opacity=opacity)
 
 
 def _arguments_of_parser(filename: str | os.PathLike[str] | None, url: str | None) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from merganser.framework.common.records import settings
 from merganser.geometry import Rgba
 
-__all__ = ["ContactVisualizerParams", "VisualizationConfig"]
+__all__ = ["ContactVisualizerParams", "StressVisualizerParams", "VisualizationConfig"]
 
 
 @settings
@@ -44,6 +44,26 @@ class ContactVisualizerParams:
     newton_meters_per_meter: float = 3.0
     radius: float = 0.002
     longest: float = math.inf
+
+
+@settings
+@dataclass(kw_only=True)
+class StressVisualizerParams:
+    """Settings of a StressVisualizer.
+
+    Attributes:
+        publish_period: simulated time between two pictures [s]; 0 for one after each step.
+        prefix: the path below which all is.
+        delete_on_initialization_event: whether what is there is deleted when a simulation begins.
+        greatest: the stress that is red [Pa]; 0 for the greatest of all bodies in each picture.
+        hidden_prefixes: those of other visualizers, whose drawings of the same bodies are hidden.
+    """
+
+    publish_period: float = 1 / 32.0
+    prefix: str = "stress"
+    delete_on_initialization_event: bool = True
+    greatest: float = 0.0
+    hidden_prefixes: tuple[str, ...] = ("visualizer", "illustration")
 
 
 @settings

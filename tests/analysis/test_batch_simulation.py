@@ -118,11 +118,11 @@ def alone(system: System, context: Context, config: SimulatorConfig | None = Non
 
 @pytest.fixture
 def tracks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Plans are made at once; counts the rows that go through tracks, thread by thread."""
+    """Plans are made at once; counts the rows that go through workers, thread by thread."""
     rows = pytest.importorskip("merganser.analysis.batches.rows")
     monkeypatch.setenv("MERGANSER_PLAN", "always")
     counts: list[int] = []
-    run = rows.Track.run
+    run = rows.BatchWorker.run
 
     def counting(self: Any, values: Any, *arguments: Any) -> Any:
         outcome = run(self, values, *arguments)
@@ -130,7 +130,7 @@ def tracks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             counts.append(len(values))
         return outcome
 
-    monkeypatch.setattr(rows.Track, "run", counting)
+    monkeypatch.setattr(rows.BatchWorker, "run", counting)
     return counts
 
 
@@ -230,17 +230,17 @@ def test_results_do_not_depend_on_the_number_of_threads_nor_on_what_ran_before(t
 
 
 def test_a_batch_in_threads_uses_several(tracks: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    from merganser.analysis.batches.rows import Track
+    from merganser.analysis.batches.rows import BatchWorker
 
     monkeypatch.setattr("merganser.analysis.batches.batch_simulation._WORTH_A_THREAD", 1e-9)
     threads: set[int] = set()
-    run = Track.run
+    run = BatchWorker.run
 
     def noting(self: Any, *arguments: Any) -> Any:
         threads.add(threading.get_ident())
         return run(self, *arguments)
 
-    monkeypatch.setattr(Track, "run", noting)
+    monkeypatch.setattr(BatchWorker, "run", noting)
     BatchSimulator(VanDerPol(), parallelize=2).simulate(np.full((2, 5000), 0.1), 5.0)
     assert len(threads) == 2
 
@@ -437,12 +437,12 @@ def test_plants_with_geometry_and_parameters_of_their_own_are_simulated_as_they_
 def test_an_interrupt_ends_a_batch_and_leaves_unfinished_contexts_alone(
     tracks: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from merganser.analysis.batches.rows import Track
+    from merganser.analysis.batches.rows import BatchWorker
 
     system = VanDerPol()
     contexts = random_contexts(system, 40)
     starts = [state_of(context) for context in contexts]
-    run, calls = Track.run, []
+    run, calls = BatchWorker.run, []
 
     def interrupted(self: Any, *arguments: Any) -> Any:
         calls.append(1)
@@ -450,7 +450,7 @@ def test_an_interrupt_ends_a_batch_and_leaves_unfinished_contexts_alone(
             raise KeyboardInterrupt
         return run(self, *arguments)
 
-    monkeypatch.setattr(Track, "run", interrupted)
+    monkeypatch.setattr(BatchWorker, "run", interrupted)
     with pytest.raises(KeyboardInterrupt):
         batch_simulate(system, contexts, END, parallelize=1)
     done = [context.get_time() == END for context in contexts]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compile_policy import compile_at_once
 
 from merganser.analysis import Simulator
 from merganser.framework import Diagram, DiagramBuilder, LeafSystem, Value, later_code
@@ -110,6 +111,7 @@ def test_a_short_advance_of_the_compiled_loop_takes_few_calls(monkeypatch: pytes
 
 
 def test_a_short_advance_with_contact_takes_few_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    compile_at_once(monkeypatch)
     monkeypatch.setenv("MERGANSER_PLAN", "always")
     simulator = Simulator(box_on_ground())
     simulator.AdvanceTo(0.1)

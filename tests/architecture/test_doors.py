@@ -57,6 +57,10 @@ PROGRAMS = Door(
     "framework.optimization.interior_point.problem:NonlinearProblem.__post_init__",
     "sizes; bounds are numbers in order; places of derivatives are inside",
 )
+GAPS = Door(
+    "framework.optimization.evaluators.evaluators:EvaluatorBase._check_outputs",
+    "functions have as many values as bounds",
+)
 POLYHEDRA = Door("geometry.optimization.hpolyhedron:HPolyhedron.__init__", "A and b have as many rows, and are numbers")
 CONFIGURATIONS = Door("multibody.planning.edge_checks:rows_of", "as many positions as the plant has, contiguous")
 BODIES = Door("multibody.fem.body:FemBody.step", "sizes; meshes whose vertices are there, finite; materials in range")
@@ -78,6 +82,7 @@ DOORS: dict[str, dict[str, tuple[Door, ...]] | tuple[Door, ...]] = {
     "framework.core.system.random_values": (GENERATORS,),
     "framework.native": (BLOCKS, VECTORS, PORTS, PLANS),
     "framework._root.examples": (VECTORS, PORTS, PLANS),
+    "framework.optimization.solvers.damped_steps": (GAPS,),
     "framework.optimization.interior_point": (PROGRAMS,),
     "framework.primitives": (BLOCKS, VECTORS, PORTS, PLANS),
     "geometry.deformable": (BODIES, PORTS),
@@ -88,6 +93,7 @@ DOORS: dict[str, dict[str, tuple[Door, ...]] | tuple[Door, ...]] = {
     "multibody.cenic": (STEPS, VECTORS),
     "multibody.contact": (STATE, VECTORS, POSES, SHAPES, ACTUATION, PLANS),
     "multibody.fem": (BODIES,),
+    "multibody.inverse_kinematics.rotation_gaps": (STATE, ELEMENTS),
     "multibody.planning.configuration_sweep": (CONFIGURATIONS, STATE, POSES, SHAPES),
     "multibody.manipulation": (VECTORS, PORTS, PLANS),
     "multibody.kernels.lanes": (STATE, VECTORS, FORCES, ACTUATION),

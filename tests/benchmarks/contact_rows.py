@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import grasp_rows
 import numpy as np
+import soft_rows
 import standing_rows
 from libraries import Call, Library, Row
 from numpy.typing import NDArray
@@ -151,4 +152,5 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
         beside = functools.partial(mujoco_steps, scene)
         yield Row(f"{scene.name}, 50 steps, MuJoCo beside", our_call, beside, 1)
     yield from grasp_rows.rows(ours, theirs)
+    yield from soft_rows.rows(ours, theirs)
     yield from standing_rows.rows(ours, theirs)

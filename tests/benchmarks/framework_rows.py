@@ -126,6 +126,36 @@ def short_advances(library: Library) -> Callable[[], Any]:
     return advance
 
 
+def short_advances_with_contact(library: Library) -> Callable[[], Any]:
+    """Two boxes at rest on the ground, millisecond by millisecond, with a look at their heights after each."""
+    if library.plant.__name__.startswith("merganser"):
+        from merganser.framework.math import RigidTransform
+        from merganser.geometry import Box, HalfSpace
+    else:
+        from pydrake.geometry import Box, HalfSpace
+        from pydrake.math import RigidTransform
+    builder = library.framework.DiagramBuilder()
+    plant, _ = library.plant.AddMultibodyPlantSceneGraph(builder, time_step=0.001)
+    rough = library.plant.CoulombFriction(0.5, 0.5)
+    plant.RegisterCollisionGeometry(plant.world_body(), RigidTransform(), HalfSpace(), "ground", rough)
+    for i in range(2):
+        body = plant.AddRigidBody(f"box {i}", library.tree.SpatialInertia.SolidBoxWithMass(1.0, 0.1, 0.1, 0.1))
+        plant.RegisterCollisionGeometry(body, RigidTransform(), Box(0.1, 0.1, 0.1), f"shape {i}", rough)
+        plant.SetDefaultFloatingBaseBodyPose(body, RigidTransform([0.0, 0.0, 0.05 + 0.1 * i]))
+    plant.Finalize()
+    simulator = library.analysis.Simulator(builder.Build())
+    context = plant.GetMyContextFromRoot(simulator.get_context())
+
+    def advance() -> Any:
+        start = simulator.get_context().get_time()
+        for number in range(1, _ADVANCES + 1):
+            simulator.AdvanceTo(start + 1e-3 * number)
+            heights = plant.GetPositions(context)[[6, 13]]
+        return heights
+
+    return advance
+
+
 # ---------------------------------------------------------------------- callbacks
 
 
@@ -255,6 +285,27 @@ def acrobot(library: Library, what: tuple[str, ...]) -> Callable[[], Any]:
     return second
 
 
+def many_rates(library: Library, num_rates: int) -> Callable[[], Any]:
+    """The first second of a new simulator of 20 holds and their logs, at periods of 2, 3, 4 ms and so on."""
+    builder, primitives = library.framework.DiagramBuilder(), library.primitives
+    sinks = []
+    for i in range(20):
+        hold = builder.AddSystem(primitives.ZeroOrderHold(1e-3 * (2 + i % num_rates), 1))
+        sine = builder.AddSystem(primitives.Sine(1.0, 1.0 + i, 0.0, 1))
+        builder.Connect(sine.get_output_port(0), hold.get_input_port())
+        period = 1e-3 * (2 + (i + 1) % num_rates)
+        sinks.append(primitives.LogVectorOutput(hold.get_output_port(), builder, period))
+    diagram = builder.Build()
+
+    def second() -> Any:
+        simulator = library.analysis.Simulator(diagram)
+        simulator.AdvanceTo(1.0)
+        logs = [sink.FindLog(simulator.get_context()) for sink in sinks]
+        return np.array([log.data()[0, -1] for log in logs])
+
+    return second
+
+
 def _watcher(library: Library, plant: Any) -> Any:
     port = plant.get_body_poses_output_port()
 
@@ -304,8 +355,18 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
         yield row(f"{num} blocks: Simulator(diagram, context)", simulator, calls, is_initialized=False)
         yield row(f"{num} blocks: the same and Initialize", simulator, calls, is_initialized=True)
     yield row(f"{_ADVANCES} x FixValue, AdvanceTo(+1 ms), read: linear system", short_advances)
+    boxes = Row(
+        f"{_ADVANCES} x AdvanceTo(+1 ms), read: two boxes on the ground",
+        functools.partial(short_advances_with_contact, ours),
+        None if theirs is None else functools.partial(short_advances_with_contact, theirs),
+        1,
+        1e-2,  # the other package lets them sink in by 2 mm
+    )
+    yield boxes
     for kind in ("discrete update", "publish", "unrestricted update", "abstract port"):
         yield row(f"Python blocks, {_TICKS} events: {kind}", python_events, kind=kind)
+    for num in (3, 20):
+        yield row(f"20 holds and logs at {num} rates: a new simulator and its first second", many_rates, num_rates=num)
     several = ("state", "generalized_acceleration", "net_actuation")
     for what in ((), *((port,) for port in several), several, ("poses",), ("controller",)):
         name = f"acrobot, 1000 steps, logged: {', '.join(what) or 'nothing'}"

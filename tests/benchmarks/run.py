@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import accuracy_rows
 import contact_rows
 import framework_rows
 import hydroelastic_rows
@@ -101,7 +102,8 @@ def main() -> None:
     print(f"{'work':58s} {'merganser':>12s} {'reference':>12s} {'ratio':>7s}")
     ours = merganser_library()
     modules = (
-        plant_rows, kernel_rows, single_call_rows, simulation_rows, framework_rows, contact_rows, study_rows,
+        plant_rows, kernel_rows, single_call_rows, simulation_rows, framework_rows, contact_rows, accuracy_rows,
+        study_rows,
         optimization_rows,
         proximity_rows,
         planning_rows,

@@ -39,6 +39,28 @@ def hundred_loops(library: Library, is_fixed_step: bool) -> Callable[[], Any]:
     return second
 
 
+def own_loop(library: Library, num_loops: int) -> Callable[[], Any]:
+    """A thousand Euler steps of a program's own over integrators that are fed back through gains."""
+    builder = library.framework.DiagramBuilder()
+    for i in range(num_loops):
+        integrator = builder.AddSystem(library.primitives.Integrator(1))
+        gain = builder.AddSystem(library.primitives.Gain(k=-1.0 - 0.01 * i, size=1))
+        builder.Connect(integrator.get_output_port(), gain.get_input_port())
+        builder.Connect(gain.get_output_port(), integrator.get_input_port())
+    diagram = builder.Build()
+    context = diagram.CreateDefaultContext()
+
+    def steps() -> Any:
+        x = np.ones(num_loops)
+        for step in range(1000):
+            context.SetTime(1e-3 * step)
+            context.SetContinuousState(x)
+            x = x + 1e-3 * diagram.EvalTimeDerivatives(context).CopyToVector()
+        return x
+
+    return steps
+
+
 def hold_and_log(library: Library, is_pid_from_library: bool) -> Callable[[], Any]:
     """10 s of a double integrator under a PID controller at 1 kHz with a hold; every sample is logged."""
     framework, primitives = library.framework, library.primitives
@@ -205,6 +227,9 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
     for name, is_fixed_step in (("1000 fixed steps", True), ("accuracy 1e-6", False)):
         make = functools.partial(hundred_loops, is_fixed_step=is_fixed_step)
         yield row(f"100 integrators with gains, RK3, {name}", make)
+    for num in (2, 25):
+        make = functools.partial(own_loop, num_loops=num)
+        yield row(f"{num} integrators with gains, 1000 x EvalTimeDerivatives in a loop of one's own", make)
     yield row("double integrator, PID, hold, log: 10,000 ticks", lambda library: hold_and_log(library, True))
     yield row("the same, PID a plain Python block", lambda library: hold_and_log(library, False))
     yield against_plain("van der Pol, plain Python, 3000 evaluations", python_van_der_pol, 1.0, 10.0, 1e-8)

@@ -90,6 +90,28 @@ def ten_steps(library: Library) -> Call:
     return call
 
 
+def scene_of_meshes(library: Library) -> Call:
+    """From a file of an arm whose links are meshes for contact to the first query, as a program does at its start."""
+
+    def call() -> Any:
+        diagram, _, scene_graph = _arm(library, _MESHES, 0.001)
+        context = diagram.CreateDefaultContext()
+        query = scene_graph.get_query_output_port().Eval(scene_graph.GetMyContextFromRoot(context))
+        return len(query.ComputePointPairPenetration())
+
+    return call
+
+
+def hulls(library: Library) -> Call:
+    """The convex hulls of the links of an arm, of 160,000 lines of files; of new shapes in each call."""
+    links = sorted((MODELS / "iiwa_description" / "meshes" / "iiwa14" / "collision").glob("link_*.obj"))
+    if library.plant.__name__.startswith("merganser"):
+        from merganser.geometry import Convex
+    else:
+        from pydrake.geometry import Convex
+    return lambda: [sum(Convex(str(link)).GetConvexHull().CalcBoundingBox()[1]) for link in links]
+
+
 def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
     def row(name: str, make: Any, calls: int, *arguments: Any, **options: Any) -> Row:
         reference = None if theirs is None else functools.partial(make, theirs, *arguments)
@@ -101,6 +123,8 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
         yield row("arm: ToAutoDiffXd()", conversion, 10, False)
         yield row("arm and SceneGraph: ToAutoDiffXd()", conversion, 10, True)
         yield row("arm: a Context of AutoDiffXd", context_of_derivatives, 10)
+        yield row("arm with meshes: from the file to the first query", scene_of_meshes, 2)
+        yield row("links of an arm: convex hulls of mesh files", hulls, 1, tolerance=1e-6)
         yield row("arm with meshes: new Context, Simulator, ten steps", ten_steps, 2, tolerance=1e-6)
     for robot in (*(r for r in available_robots() if r.base), chain(30)):
         yield row(f"{robot.name}: linear approximation", linear_approximation, 10, robot, tolerance=1e-6)

@@ -154,6 +154,18 @@ builder.Connect(desired.get_output_port(), control.get_input_port_desired_state(
 builder.Connect(control.get_output_port_control(), plant.get_actuation_input_port())
 """,
     ),
+    "iiwa14, linearized": (
+        _ARM_IMPORTS
+        + "from {framework} import OutputPortSelection\nfrom {primitives} import FirstOrderTaylorApproximation",
+        _ARM.replace("time_step=0.001", "time_step=0.0")
+        + """
+context = plant.CreateDefaultContext()
+plant.SetPositions(context, np.linspace(0.1, 0.7, n))
+torque = plant.get_actuation_input_port()
+torque.FixValue(context, np.zeros(n))
+FirstOrderTaylorApproximation(plant, context, torque.get_index(), OutputPortSelection.kNoOutput)
+""",
+    ),
     "iiwa14 and Python controller": (
         _ARM_IMPORTS + "from {framework} import LeafSystem",
         _ARM

@@ -178,6 +178,21 @@ def test_first_two_shell_blocks_of_the_readme_are_the_two_commands():
     assert "\n" not in tests and tests.endswith("pytest -n auto")
 
 
+def test_youngs_modulus_of_a_bar_is_found_from_its_tip(tmp_path):
+    output = _run(ROOT / "examples" / "14_soft_material.py", "--modulus", "3e4", "--output", tmp_path, cwd=tmp_path)
+    assert output.count("30000.0 Pa") == 2
+    assert min(_pictures(tmp_path).values()) > 30_000
+
+
+def test_a_soft_bar_comes_to_rest_on_a_peg_with_its_stress_above_it(tmp_path):
+    output = _run(ROOT / "examples" / "15_soft_bar.py", "--output", tmp_path, cwd=tmp_path)
+    carried, weight = (float(found) for found in re.search(r"carries ([\d.]+) N of ([\d.]+) N", output).groups())
+    assert abs(carried - weight) < 0.05 * weight
+    stresses = re.search(r"up to ([\d.]+) kPa, at the ends ([\d.]+) kPa", output)
+    assert float(stresses[1]) > 20.0 * float(stresses[2])
+    assert min(_pictures(tmp_path).values()) > 50_000 and (tmp_path / "soft_bar.html").stat().st_size > 1_000_000
+
+
 def test_a_soft_ball_is_lifted_by_friction(tmp_path):
     output = _run(ROOT / "examples" / "13_soft_grasp.py", "--output", tmp_path, cwd=tmp_path)
     lifted, weight = (float(found) for found in re.search(r"lift ([\d.]+) N of ([\d.]+) N", output).groups())

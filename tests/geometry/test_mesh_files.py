@@ -24,6 +24,7 @@ from merganser.geometry import (
 )
 from merganser.geometry.memory_file import Sha256
 from merganser.geometry.meshes import read_surface_mesh
+from merganser.geometry.meshes.wavefront import read_wavefront_vertices
 from merganser.geometry.volume import enclosed_volume
 
 CUBE = """# a unit cube
@@ -51,6 +52,25 @@ def cube(tmp_path: Path) -> Path:
     path = tmp_path / "cube.obj"
     path.write_text(CUBE)
     return path
+
+
+def test_hulls_of_a_file_are_shared_by_shapes_of_one_scale_until_the_file_changes(
+    cube: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert Convex(cube).GetConvexHull() is not Convex(cube).GetConvexHull()  # somebody may be writing to it
+    monkeypatch.setattr("merganser.geometry.mesh_source._CLOCK_OF_FILES", 0.0)
+    hull = Convex(cube).GetConvexHull()
+    assert Mesh(cube).GetConvexHull() is hull
+    assert Convex(cube, 2.0).GetConvexHull().total_area() == pytest.approx(24.0)
+    cube.write_text(CUBE.replace("v 0 0 0", "v 0 0 -9.5"))
+    assert Convex(cube).GetConvexHull().CalcBoundingBox()[1][2] == pytest.approx(10.5)
+
+
+def test_vertices_on_equal_lines_count_once_and_the_first_wrong_line_is_named(tmp_path: Path) -> None:
+    text = CUBE + "v 1 1 1\n  v 1 \\\n 1 2 # the tip\n"
+    assert read_wavefront_vertices(text, "cube").tolist()[7:] == [[0, 1, 1], [1, 1, 2]]
+    with pytest.raises(RuntimeError, match="line 21: could not convert string to float: 'two'"):
+        read_wavefront_vertices(text + "v 1 two 3\nv 4 5\n", "cube")
 
 
 def test_wavefront_file_gives_closed_triangles(cube: Path) -> None:

@@ -387,8 +387,7 @@ class ContactProblem:
         record["tree_1"] = -1
         for i, (tree, block) in enumerate(blocks.items()):
             record[f"tree_{i}"], record[f"jacobian_{i}"] = tree, self._jacobian_size
-            if i == 0:
-                record["num_columns_0"] = block.shape[1]
+            record[f"num_columns_{i}"] = block.shape[1]
             self._blocks.append(block.ravel())
             self._jacobian_size += block.size
         self._rows.extend((g, float(b)) for g, b in zip(values, biases))

@@ -22,7 +22,10 @@ def bar_mesh(size=(0.4, 0.1, 0.1), cells=(4, 2, 2), seed: int | None = None) -> 
     return VolumeMesh(mesh.tetrahedron_array(), vertices)
 
 
-def config(model=MaterialModel.kLinearCorotated, E=1e5, nu=0.3, density=1000.0, mass_damping=0.0, damping=0.0):
+def config(
+    model=MaterialModel.kLinearCorotated, E=1e5, nu=0.3, density=1000.0, mass_damping=0.0, damping=0.0,
+    averages_volume=False,
+):  # fmt: skip
     """A material."""
     material = DeformableBodyConfig()
     material.set_material_model(model)
@@ -31,6 +34,7 @@ def config(model=MaterialModel.kLinearCorotated, E=1e5, nu=0.3, density=1000.0, 
     material.set_mass_density(density)
     material.set_mass_damping_coefficient(mass_damping)
     material.set_stiffness_damping_coefficient(damping)
+    material.set_averages_volume(averages_volume)
     return material
 
 

@@ -26,7 +26,7 @@ from merganser.framework.native.compiler.extending import import_whole
 from merganser.framework.native.compiler.kept_files import can_be_kept, keep, names_in, read_kept, throw_away
 from merganser.framework.native.compiler.machine_code import MachineCode, describe_machine
 
-__all__ = ["SUFFIX", "CodeFiles", "cache_directory", "kernel_groups", "package_of", "source_hash"]
+__all__ = ["SUFFIX", "CodeFiles", "cache_directory", "kernel_groups", "package_of", "package_of_module", "source_hash"]
 
 SUFFIX = ".nbk"
 _LONGEST_NAME = 100
@@ -115,7 +115,12 @@ def _kernel_groups(packages: Path) -> dict[str, KernelGroup]:
 
 def package_of(function: Callable[..., Any]) -> str:
     """The group of kernels that a function belongs to; "" outside of this project."""
-    module = (function.__module__ or "").removeprefix("merganser.")
+    return package_of_module(function.__module__ or "")
+
+
+def package_of_module(module: str) -> str:
+    """The group of kernels that the functions of a module belong to; "" outside of this project."""
+    module = module.removeprefix("merganser.")
     return next((name for name, group in kernel_groups().items() if _is_in(module, group.folders)), "")
 
 

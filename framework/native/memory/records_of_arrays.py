@@ -35,7 +35,7 @@ from merganser.framework.native.compiler.extending import import_whole, intrinsi
 from merganser.framework.native.memory.addresses import address_of_array
 
 __all__ = ["FLOAT", "INTEGER", "ONE_VALUE", "ArrayOf", "Code", "Field", "Placed", "RecordOf", "fields_of",
-           "integers_of", "record_at"]  # fmt: skip
+           "integers_of", "placed_beside", "record_at"]  # fmt: skip
 
 FLOAT, INTEGER = np.dtype(np.float64), np.dtype(np.int64)
 ONE_VALUE = "one value"
@@ -84,6 +84,11 @@ class Placed(NamedTuple):
     place: Argument
     shape: tuple[int, ...]
     first: int = 0
+
+
+def placed_beside(array: np.ndarray[Any, Any], numbers: np.ndarray[Any, Any]) -> Placed:
+    """Where an array that is no part of the numbers of a Context stands, counted from where these begin."""
+    return Placed((address_of_array(array) - address_of_array(numbers)) // numbers.itemsize, array.shape)
 
 
 class Field(NamedTuple):

@@ -6,6 +6,7 @@ their own, relative to that.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -54,10 +55,18 @@ class LogOffsets:
     def __init__(self, context: LeafContext, first: int) -> None:
         self.context = context
         self.first = first
+        self._arrays: tuple[NDArray[Any], ...] = ()
+        self._offsets: list[int] = []
 
     def log(self) -> Any:
         """The VectorLog."""
         return _log_of(self.context)
+
+    def offsets_in(self, flat: NDArray[Any], arrays: tuple[NDArray[Any], ...]) -> list[int]:
+        """Where arrays of the log stand, see `offset_in`; they are kept alive, as the loop knows where they are."""
+        if len(arrays) != len(self._arrays) or any(map(operator.is_not, arrays, self._arrays)):
+            self._arrays, self._offsets = arrays, [offset_in(flat, array) for array in arrays]
+        return self._offsets
 
 
 def _has_log(code: NativeCode) -> bool:
@@ -91,6 +100,7 @@ class Assembly:
         self._known: dict[tuple[int, ...], tuple[int, int]] = {}  # address and start of what was added before
         self._codes: dict[tuple[int, int], NativeCode] = {}  # what was found, by native code and context
         self._kept: list[Any] = []  # what these are known by
+        self._possible: dict[tuple[int, int], NativeCode] = {}  # what has been found to be an operation
         self._arrays = GrowingArray(np.int64), GrowingArray(np.int64), GrowingArray(np.int64), GrowingArray(np.float64)
         self.logs: list[LogOffsets] = []
         self.operations = OperationList(store.flat)
@@ -159,6 +169,9 @@ class Assembly:
         return self._code_of(native, context) is not None
 
     def _code_of(self, native: NativeCode | ContextualCode | None, context: LeafContext) -> NativeCode | None:
+        key = id(native), id(context)
+        if key in self._possible:
+            return self._possible[key]
         code = self.resolve(native, context)
         if native is not None and code is None:
             self.waiting.append((native, context))
@@ -168,6 +181,7 @@ class Assembly:
             return None
         if _has_log(code) and _log_of(context).native_arrays() is None:
             return None
+        self._possible[key] = code
         return code
 
     def find_operations(self, order: Sequence[CacheSlot]) -> tuple[dict[int, list[CacheSlot]], set[int]]:

@@ -161,6 +161,13 @@ class Constraint(EvaluatorBase):
         """The size of the bounds."""
         return self._num_outputs
 
+    def _gaps(self, x: Array) -> tuple[Array, Array, Array] | None:
+        """f, gaps that are 0 where the bounds hold, and their derivatives at x, as feasible_points.py takes them.
+
+        Of a constraint that knows gaps whose derivatives do not vanish with them; else None.
+        """
+        return None
+
     def CheckSatisfied(self, x: Any, tol: float = 1e-6) -> Any:
         """Whether the bounds hold at x within tol; of variables, the formula that they hold."""
         y = self.Eval(x)

@@ -50,12 +50,34 @@ class _Expressions:
 
 
 def _as_function(expressions: Objects, variables: Objects) -> Callable[[Array], Array]:
-    """A function of the variables that returns the values and then the derivatives, row by row, as one vector."""
-    from merganser.framework.symbolic import Expression, Jacobian
+    """A function of the variables that returns the values and then the derivatives, row by row, as one vector.
+
+    Costs and constraints at all times of a motion are the same but for their variables, and share one function.
+    """
+    from merganser.framework.symbolic import Expression, Jacobian, Variable
+    from merganser.framework.symbolic.matrices import nodes_of
     from merganser.framework.symbolic.numeric import numeric_function
 
-    slopes = Jacobian(expressions, variables).ravel() if len(variables) else np.empty(0, dtype=object)
-    return numeric_function(np.array([Expression(e) for e in (*expressions, *slopes)], dtype=object), variables)
+    count = len(variables)
+    while len(_places) < count:
+        _places.append(Variable(f"x{len(_places)}"))
+    places = np.array(_places[:count], dtype=object)
+    if count:
+        replacements = dict(zip(variables, map(Expression, places)))
+        expressions = np.array([e.Substitute(replacements) for e in expressions], dtype=object)
+    key = count, tuple(nodes_of(expressions, "functions of expressions").ravel().tolist())
+    if key not in _functions:
+        slopes = Jacobian(expressions, places).ravel() if count else np.empty(0, dtype=object)
+        if len(_functions) >= _MOST_FUNCTIONS:
+            _functions.clear()
+        everything = np.array([Expression(e) for e in (*expressions, *slopes)], dtype=object)
+        _functions[key] = numeric_function(everything, places)
+    return _functions[key]
+
+
+_places: list[Any] = []  # variables that stand for the first, second, ... one
+_functions: dict[Any, Callable[[Array], Array]] = {}
+_MOST_FUNCTIONS = 256
 
 
 class ExpressionCost(Cost):

@@ -33,6 +33,7 @@ _KAPPA_SIGMA, _KAPPA_D, _S_MAX = 1e10, 1e-5, 100.0
 _KAPPA_SOC, _MAX_CORRECTIONS = 0.99, 4
 _MOST_MULTIPLIER = 1e3
 _KAPPA_RESTORED = 0.9
+_LEAST_MEMORY = 6  # pairs of few variables; more of them depend on each other
 _EPSILON = float(np.finfo(float).eps)
 
 
@@ -108,7 +109,8 @@ class BarrierMethod:
         self.z_l, self.z_u = 1.0 * self._has_lower, 1.0 * self._has_upper
         self.y = np.zeros(form.num_constraints)
         self._kkt = KktSystem(form)
-        self._memory = None if form.has_hessian else LimitedMemory(form.num_x, settings.limited_memory_max_history)
+        pairs = min(settings.limited_memory_max_history, max(_LEAST_MEMORY, form.num_x // 5))
+        self._memory = None if form.has_hessian else LimitedMemory(form.num_x, pairs)
         self._num_acceptable = self._num_tiny = 0
 
     # ------------------------------------------------------------------ the iteration

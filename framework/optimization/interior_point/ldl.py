@@ -88,11 +88,12 @@ class SparseLdl:
         )  # fmt: skip
 
     def solve(self, right: Array) -> Array:
-        """The solution for the matrix that was factored last, shape [size]."""
-        ordered = right[self.order]
-        solve(self._factor_starts, self._factor_rows, self._factor, self._pivots, ordered)
-        solution = np.empty_like(ordered)
-        solution[self.order] = ordered
+        """The solution for the matrix that was factored last, shape [size]; of right sides [size, n] as many."""
+        ordered = np.ascontiguousarray(right[self.order].T)  # a right side is a row
+        for row in np.atleast_2d(ordered):
+            solve(self._factor_starts, self._factor_rows, self._factor, self._pivots, row)
+        solution = np.empty_like(right)
+        solution[self.order] = ordered.T
         return solution
 
     def multiply(self, x: Array) -> Array:

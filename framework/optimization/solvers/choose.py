@@ -129,7 +129,7 @@ def Solve(
         ValueError: no solver takes the program, data are wrong, or a lower bound is above the upper one.
     """
     solver = _best(prog)
-    result = solver.Solve(prog, initial_guess, solver_options)
+    result = solver._solved(prog, initial_guess, solver_options)
     if isinstance(solver, SlsqpSolver) and not result.is_success() and result.get_solver_details().is_singular():
         return InteriorPointSolver().Solve(prog, initial_guess, solver_options)
     return result

@@ -39,9 +39,9 @@ class Triplets:
         place = columns.astype(np.int64) * shape[0] + rows  # column by column
         order = np.argsort(place, kind="stable")
         place, values = place[order], values[order]
-        is_first = np.append(True, place[1:] != place[:-1])[: place.size]
-        if not is_first.all():
-            starts = np.flatnonzero(is_first)
+        is_new = place[1:] != place[:-1]
+        if not is_new.all():
+            starts = np.concatenate(([0], np.flatnonzero(is_new) + 1))
             place, values = place[starts], np.add.reduceat(values, starts)
         first_of_column = np.searchsorted(place, shape[0] * np.arange(shape[1] + 1))
         index = np.int32 if max(shape[0], values.size) < 2**31 else np.int64
@@ -67,10 +67,10 @@ class LinearRows:
         """Adds a linear constraint whose variables have the given places in x."""
         constraint = binding.evaluator()
         low, high = constraint._lower, constraint._upper
-        is_equal = low == high
-        equal = np.flatnonzero(is_equal)
-        upper = np.flatnonzero(np.isfinite(high) & ~is_equal)
-        lower = np.flatnonzero(np.isfinite(low) & ~is_equal)
+        is_between = low != high
+        equal = (~is_between).nonzero()[0]
+        upper = (is_between & (high < np.inf)).nonzero()[0]
+        lower = (is_between & (low > -np.inf)).nonzero()[0]
         starts = (self.num_equations, self.num_inequalities, self.num_inequalities + upper.size)
         self._kept.append((binding, equal, starts[0], upper, starts[1], lower, starts[2]))
         rows, columns, values = constraint._entries()
@@ -87,7 +87,8 @@ class LinearRows:
                 new_row[chosen] = start + np.arange(chosen.size)
                 kept = new_row[rows] >= 0
                 target.add(new_row[rows[kept]], columns[kept], sign * values[kept])
-        self._right.append(low[equal])
+        if equal.size:
+            self._right.append(low[equal])
         self._limits += [high[upper], -low[lower]]
         self.num_equations += equal.size
         self.num_inequalities += upper.size + lower.size

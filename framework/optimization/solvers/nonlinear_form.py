@@ -8,6 +8,7 @@ from __future__ import annotations
 
 __all__ = ["NonlinearForm", "Remembered"]
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,8 @@ from merganser.framework.optimization.programs.program import MathematicalProgra
 from merganser.framework.optimization.solvers.highs_solver import box_of
 from merganser.framework.optimization.solvers.linear_rows import Triplets
 
+NARROW = 1e-2  # bounds that are nearer than this are as good as an equation, for a search
+_INSIDE = 0.05  # the part of their distance by which a search aims to be inside
 _Blocks = list[tuple[int, npt.NDArray[np.intp], Array]]
 
 
@@ -104,6 +107,57 @@ class NonlinearForm:
         gaps = (self.g_lower - g, g - self.g_upper, self.x_lower - x, x - self.x_upper)
         return max(float(np.max(gap, initial=0.0)) for gap in gaps)
 
+    def gaps(self, x: Array) -> tuple[float, Array, Array]:
+        """The worst violation of g, gaps r, which are 0 where g is where it should, and dr/dx, for least squares.
+
+        That is a little inside of the bounds, or in the middle of narrow ones, so that a search arrives; or what the
+        evaluator says, see Constraint._gaps. Shapes [k] and [k, num_vars]; NaN where a value is.
+        """
+        values, size = x * self.scale, self.g_lower.size
+        g, J, is_plain = np.empty(size), np.zeros((size, self.num_vars)), np.ones(size, dtype=bool)
+        gaps, slopes, row = [], [], 0
+        for (evaluator, _), columns in zip(self._constraints, self._columns):
+            own = evaluator._gaps(values[columns])
+            value, *gap, block = own or evaluator._value_and_jacobian(values[columns])
+            rows = slice(row, row + value.size)
+            g[rows] = value
+            target = J[rows]
+            if own is not None:
+                is_plain[rows] = False
+                gaps += gap
+                target = np.zeros((block.shape[0], self.num_vars))
+                slopes.append(target)
+            if isinstance(columns, slice):
+                target[:, columns] = block
+            else:
+                np.add.at(target, (np.arange(target.shape[0])[:, np.newaxis], columns), block)
+            row += value.size
+        aim = np.minimum(np.maximum(g, self._aims[0]), self._aims[1])
+        is_plain &= (aim != g) | self._is_narrow
+        r = np.concatenate([(g - aim)[is_plain], *gaps])
+        outside = np.maximum(self.g_lower - g, g - self.g_upper)
+        return float(outside.max(initial=0.0)), r, np.concatenate([J[is_plain], *slopes]) * self.scale
+
+    @functools.cached_property
+    def _columns(self) -> list[Any]:
+        """The places of the variables of each constraint; a slice, which is faster, where they follow each other."""
+        return [
+            slice(places[0], places[-1] + 1) if _follow_each_other(places) else places
+            for _, places in self._constraints
+        ]
+
+    @functools.cached_property
+    def _is_narrow(self) -> npt.NDArray[np.bool_]:
+        return self.g_upper - self.g_lower <= NARROW
+
+    @functools.cached_property
+    def _aims(self) -> tuple[Array, Array]:
+        """Between what least squares want g to be."""
+        width = self.g_upper - self.g_lower
+        margin = np.where(self._is_narrow, 0.5, _INSIDE) * width
+        margin[np.isinf(width)] = 0.0
+        return self.g_lower + margin, self.g_upper - margin
+
     def show(self, x: Array) -> None:
         """Calls the visualization callbacks."""
         for callback, places in self._callbacks:
@@ -124,6 +178,10 @@ class NonlinearForm:
             result[binding] = np.where(is_tight, left[places], 0.0)
             left[places[is_tight]] = 0.0
         return result
+
+
+def _follow_each_other(places: npt.NDArray[np.intp]) -> bool:
+    return bool(places.size) and places.tolist() == list(range(places[0], places[0] + places.size))
 
 
 class Remembered:

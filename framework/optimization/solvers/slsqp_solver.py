@@ -6,21 +6,21 @@ __all__ = ["MOST_DENSE", "SlsqpSolver", "SlsqpSolverDetails"]
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.kinds import ProgramAttribute, SolutionResult
-from merganser.framework.optimization.programs.binding import Binding
 from merganser.framework.optimization.programs.program import MathematicalProgram
+from merganser.framework.optimization.solvers.feasible_points import feasible_point
 from merganser.framework.optimization.solvers.nonlinear_form import NonlinearForm, Remembered
 from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
 
 MOST_DENSE = 60  # variables; steps of larger programs take longer than those of a sparse method
 _FEASIBLE = 1e-6  # what SNOPT calls its feasibility tolerance, too
+_LAST_RESORT = 100  # iterations, from where least squares have found no point
 _SINGULAR = 6  # scipy's status
 _UNBOUNDED = 1e12  # a cost below minus this is taken for one that has no least
 
@@ -42,8 +42,11 @@ class SlsqpSolverDetails:
 class SlsqpSolver(SolverInterface):
     """Nonlinear programs of up to some hundred variables, from the initial guess to a local optimum.
 
-    Options: maxiter (1000), ftol (1e-9), and num_starts (5): how many guesses are tried if no point that satisfies the
-    constraints is found from the first.
+    Without a cost, any point that keeps the constraints is a solution; `feasible_points.py` finds one. With a cost,
+    later searches begin at such a point, and with `begin_feasible` the first one, too.
+
+    Options: maxiter (1000), ftol (1e-9), begin_feasible (False), and num_starts (5): how many guesses are tried as long
+    as no point that keeps the constraints is found.
     """
 
     NAME = "SLSQP"
@@ -51,33 +54,42 @@ class SlsqpSolver(SolverInterface):
 
     def _solve(self, prog: MathematicalProgram, guess: Array, options: SolverOptions) -> Outcome:
         form = NonlinearForm(prog)
-        given = {"maxiter": 1000, "ftol": 1e-9, "num_starts": 5, **options.of(self.NAME)}
-        best: tuple[float, Any, SolutionResult] | None = None
-        starts = _starts(form, guess / form.scale, int(given.pop("num_starts")))
-        count = 0
-        for start in starts:
+        given = {"maxiter": 1000, "ftol": 1e-9, "num_starts": 5, "begin_feasible": False, **options.of(self.NAME)}
+        num_starts, begin_feasible = int(given.pop("num_starts")), bool(given.pop("begin_feasible"))
+        guess = np.clip(guess / form.scale, form.x_lower, form.x_upper)
+        has_rows = bool(form.g_lower.size)
+        tried: list[_Found] = []
+        if not has_rows or (form.has_cost and not begin_feasible):
+            tried.append(_run(form, guess, given))
+        least, nearest, count = np.inf, guess, len(tried)
+        starts = _starts(form, guess, num_starts if has_rows else 0)
+        while not (tried and tried[-1].is_end()) and (start := next(starts, None)) is not None:
             count += 1
-            found, result = _run(form, start, given)
-            gap = form.violation(found.x, form.constraints(found.x)[0])
-            is_end = result in (SolutionResult.kSolutionFound, SolutionResult.kUnbounded)
-            if best is None or is_end or gap < best[0]:
-                best = (gap, found, result)
-            if is_end:
-                break
-        assert best is not None
-        _, found, result = best
-        details = SlsqpSolverDetails(int(found.status), str(found.message), int(found.nit), count)
-        duals = _duals(form, found.x) if result is SolutionResult.kSolutionFound else {}
-        return Outcome(result, found.x * form.scale, details, duals)
+            x, violation, steps = feasible_point(form, start)
+            if violation < least:
+                least, nearest = violation, x
+            if violation <= _FEASIBLE * _size_of(x):
+                tried.append(_run(form, x, given) if form.has_cost else _without_cost(form, x, steps))
+        if not tried or not tried[-1].is_end():
+            tried.append(_run(form, nearest, {**given, "maxiter": min(given["maxiter"], _LAST_RESORT)}))
+        best = tried[-1] if tried[-1].is_end() else min(tried, key=lambda each: each.violation)
+        if least < best.violation and not best.is_end():
+            best = best._replace(x=nearest, violation=least, result=SolutionResult.kInfeasibleConstraints)
+        details = SlsqpSolverDetails(best.status, best.message, best.iterations, count)
+        duals = {}
+        if best.result is SolutionResult.kSolutionFound:
+            duals = form.duals(*_prices(form, best.x)[:2])
+        return Outcome(best.result, best.x * form.scale, details, duals)
 
 
 def _starts(form: NonlinearForm, guess: Array, count: int) -> Iterator[Array]:
     """The guess, and then points around it, ever farther, by a fixed seed."""
+    if count > 0:
+        yield guess
     lower, upper = form.x_lower, form.x_upper
-    yield np.clip(guess, lower, upper)
     rng = np.random.default_rng(0)
     width = np.where(np.isfinite(upper - lower), upper - lower, 1.0 + np.abs(guess))
-    for k in range(1, count if form.g_lower.size else 1):
+    for k in range(1, count):
         yield np.clip(guess + width * (k / count) * rng.uniform(-1.0, 1.0, guess.size), lower, upper)
 
 
@@ -89,7 +101,30 @@ class _FallsForever(Exception):
         self.x = x
 
 
-def _run(form: NonlinearForm, start: Array, options: dict[str, Any]) -> tuple[Any, SolutionResult]:
+class _Found(NamedTuple):
+    """How a search ended; status and message are scipy's."""
+
+    x: Array
+    result: SolutionResult
+    violation: float
+    status: int
+    message: str
+    iterations: int
+
+    def is_end(self) -> bool:
+        """Whether no other search is needed."""
+        return self.result in (SolutionResult.kSolutionFound, SolutionResult.kUnbounded)
+
+
+def _size_of(x: Array) -> float:
+    return max(1.0, float(np.abs(x).max(initial=0.0)))
+
+
+def _without_cost(form: NonlinearForm, x: Array, steps: int) -> _Found:
+    return _Found(x, SolutionResult.kSolutionFound, 0.0, 0, "All constraints hold, and there is no cost.", steps)
+
+
+def _run(form: NonlinearForm, start: Array, options: dict[str, Any]) -> _Found:
     from scipy.optimize import minimize
 
     def rows(x: Array) -> tuple[Array, Array]:
@@ -98,7 +133,7 @@ def _run(form: NonlinearForm, start: Array, options: dict[str, Any]) -> tuple[An
 
     def cost(x: Array) -> tuple[float, Array]:
         value, gradient = form.cost(x)
-        if value < -_UNBOUNDED and form.violation(x, remembered(x)[0]) <= _FEASIBLE * max(1.0, float(np.abs(x).max())):
+        if value < -_UNBOUNDED and form.violation(x, remembered(x)[0]) <= _FEASIBLE * _size_of(x):
             raise _FallsForever(x.copy())
         return value, gradient
 
@@ -118,34 +153,36 @@ def _run(form: NonlinearForm, start: Array, options: dict[str, Any]) -> tuple[An
                 }
             )
     if (form.x_lower == form.x_upper).all():  # scipy would tell no status
-        found = SimpleNamespace(x=start, fun=cost(start)[0], status=0, message="All variables are fixed.", nit=0)
-        return found, _result(form, found)
+        return _judged(form, start, cost(start)[0], 0, "All variables are fixed.", 0)
     try:
         found = minimize(
             cost, start, jac=True, method="SLSQP", bounds=np.column_stack((form.x_lower, form.x_upper)),
             constraints=constraints, callback=form.show, options=options,
         )  # fmt: skip
     except _FallsForever as end:
-        found = SimpleNamespace(x=end.x, status=-1, message="The cost falls without end.", nit=0)
-        return found, SolutionResult.kUnbounded
-    return found, _result(form, found)
+        return _Found(end.x, SolutionResult.kUnbounded, 0.0, -1, "The cost falls without end.", 0)
+    return _judged(form, found.x, float(found.fun), int(found.status), str(found.message), int(found.nit))
 
 
-def _result(form: NonlinearForm, found: Any) -> SolutionResult:
+def _judged(form: NonlinearForm, x: Array, cost: float, status: int, message: str, iterations: int) -> _Found:
     kinds = SolutionResult
-    g = form.constraints(found.x)[0]
-    if not (np.isfinite(found.x).all() and np.isfinite(found.fun) and np.isfinite(g).all()):
-        return kinds.kSolverSpecificError
-    scale = max(1.0, float(np.abs(found.x).max(initial=0.0)))
-    if form.violation(found.x, g) > _FEASIBLE * scale:
-        return kinds.kIterationLimit if found.status == 9 else kinds.kInfeasibleConstraints
-    if found.status == 0 or _is_stationary(form, found.x):
-        return kinds.kSolutionFound
-    return kinds.kIterationLimit if found.status == 9 else kinds.kSolverSpecificError
+    g = form.constraints(x)[0]
+    violation = form.violation(x, g)
+    if not (np.isfinite(x).all() and np.isfinite(cost) and np.isfinite(g).all()):
+        result, violation = kinds.kSolverSpecificError, np.inf
+    elif violation > _FEASIBLE * _size_of(x):
+        result = kinds.kIterationLimit if status == 9 else kinds.kInfeasibleConstraints
+    elif status == 0 or _is_stationary(form, x):
+        result = kinds.kSolutionFound
+    else:
+        result = kinds.kIterationLimit if status == 9 else kinds.kSolverSpecificError
+    return _Found(x, result, violation, status, message, iterations)
 
 
 def _prices(form: NonlinearForm, x: Array) -> tuple[Array, Array, float]:
     """Prices of the rows of g and of the box that make up the gradient of f best, and what is left of it."""
+    if not form.has_cost:
+        return np.zeros(form.g_lower.size), np.zeros(x.size), 0.0
     _, gradient = form.cost(x)
     g, blocks = form.constraints(x)
     margin = 1e-6
@@ -161,7 +198,3 @@ def _prices(form: NonlinearForm, x: Array) -> tuple[Array, Array, float]:
 def _is_stationary(form: NonlinearForm, x: Array) -> bool:
     return _prices(form, x)[2] <= 1e-4 * max(1.0, float(np.abs(form.cost(x)[1]).max(initial=0.0)))
 
-
-def _duals(form: NonlinearForm, x: Array) -> dict[Binding, Array]:
-    of_rows, of_box, _ = _prices(form, x)
-    return form.duals(of_rows, of_box)

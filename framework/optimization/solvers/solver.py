@@ -118,12 +118,19 @@ class SolverInterface:
         explanation = self.ExplainUnsatisfiedProgramAttributes(prog)
         if explanation:
             raise ValueError(explanation)
+        return self._solved(prog, initial_guess, solver_options, result)
+
+    def _solved(
+        self, prog: MathematicalProgram, initial_guess: Any, solver_options: SolverOptions | None,
+        result: MathematicalProgramResult | None = None,
+    ) -> MathematicalProgramResult:  # fmt: skip
+        """What Solve does with a program that is known to be taken."""
         check_bounds(prog)
         guess = prog.initial_guess() if initial_guess is None else np.array(initial_guess, dtype=np.float64).ravel()
         if guess.size != prog.num_vars():
             raise ValueError(f"{self.SolverName()}: expected a guess of {prog.num_vars()} values, got {guess.size}.")
         options = prog.solver_options().merged(solver_options)
-        outcome = self._solve(prog, np.nan_to_num(guess, posinf=np.inf, neginf=-np.inf), options)
+        outcome = self._solve(prog, np.where(np.isnan(guess), 0.0, guess), options)
         return _filled(result or MathematicalProgramResult(), prog, outcome, outcome.solver or self.NAME)
 
 
@@ -156,9 +163,9 @@ def check_bounds(prog: MathematicalProgram) -> None:
     for binding in prog.GetAllConstraints():
         constraint = binding.evaluator()
         low, high = constraint._lower, constraint._upper
-        wrong = (low > high) | np.isposinf(low) | np.isneginf(high)
-        if wrong.any():
-            i = int(wrong.argmax())
+        is_right = (low <= high) & (low < np.inf) & (high > -np.inf)
+        if not is_right.all():
+            i = int(is_right.argmin())
             raise ValueError(
                 f"Solve: {binding}: nothing is between the lower bound {low[i]} and the upper bound {high[i]} of row "
                 f"{i}."

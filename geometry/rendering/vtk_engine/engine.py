@@ -15,11 +15,12 @@ from merganser.geometry.images import ImageDepth32F, ImageLabel16I, ImageRgba8U
 from merganser.geometry.properties import PerceptionProperties
 from merganser.geometry.render_label import RenderLabel
 from merganser.geometry.rendering.cameras import ColorRenderCamera, DepthRenderCamera
+from merganser.geometry.rendering.mesh_parts import Surface
 from merganser.geometry.rendering.parameters import RenderEngineGlParams, RenderEngineVtkParams
 from merganser.geometry.rendering.render_engine import RenderEngine
 from merganser.geometry.rendering.vtk_engine.checked_params import require_params
 from merganser.geometry.rendering.vtk_engine.scene import Scene, View
-from merganser.geometry.rendering.vtk_engine.visuals import Visual, make_visual
+from merganser.geometry.rendering.vtk_engine.visuals import Visual, VisualPart, make_visual
 from merganser.geometry.rendering.vtk_engine.window import usable_backend
 from merganser.geometry.rgba import Rgba
 from merganser.geometry.shapes import Shape
@@ -81,6 +82,15 @@ class RenderEngineVtk(RenderEngine):
         """Moves all geometries that may move."""
         ids = list(self._moving)
         self._X_WG.update(zip(ids, X_WG[[rows[id] for id in ids]]))
+
+    def update_surface(self, id: GeometryId, p_WV: NDArray[np.float64], triangles: NDArray[np.int64]) -> None:
+        """Shows another surface of a geometry, in the same looks."""
+        visual, vertices = self._visuals[id], p_WV.astype(np.float32)
+        shown = visual.parts[0].surface
+        if shown is None or not np.array_equal(shown.vertices, vertices):
+            part = VisualPart(Surface(vertices, triangles), visual.parts[0].material)
+            self._visuals[id] = Visual(visual.shape, visual.label, (part,))
+            self._X_WG[id] = np.eye(4)
 
     def DoClone(self) -> RenderEngineVtk:
         """An engine of the same geometries, which shares everything with this one that is costly."""

@@ -1,11 +1,11 @@
 """The fixed corotated material: linear in the stretches of an element, in whatever way it is turned.
 
-    Psi = mu |F - R|^2 + lambda / 2 (J - 1)^2,   F = R S,  J = det F                      (1)
-    P = 2 mu (F - R) + lambda (J - 1) dJ/dF                                               (2)
+    Psi = mu |F - R|^2 + lambda / 2 theta^2,   F = R S,  theta = J - 1,  J = det F        (1)
+    P = 2 mu (F - R) + lambda theta dJ/dF                                                 (2)
     Psi_i = 2 mu (s_i - 1) + lambda (J - 1) J_i,   J_i = dJ/ds_i                          (3)
-    Psi_ij = 2 mu d_ij + lambda (J_i J_j + (J - 1) s_k)                                   (4)
-    flip_ij = 2 mu - lambda (J - 1) s_k                                                   (5)
-    twist_ij = 2 mu (1 - 2 / (s_i + s_j)) + lambda (J - 1) s_k                            (6)
+    Psi_ij = 2 mu d_ij + lambda (J_i J_j + theta s_k)                                     (4)
+    flip_ij = 2 mu - lambda theta s_k                                                     (5)
+    twist_ij = 2 mu (1 - 2 / (s_i + s_j)) + lambda theta s_k                              (6)
 
 with the third stretch s_k of each pair; in (4) it is there for i != j.
 
@@ -18,8 +18,8 @@ from __future__ import annotations
 from merganser.framework.native import device, inlined
 from merganser.multibody.fem.layout import Array
 from merganser.multibody.fem.materials.kind import MaterialKind
-from merganser.multibody.fem.materials.principal import set_principal_derivative
-from merganser.multibody.fem.small_matrices import determinant, set_cofactors, set_rotation
+from merganser.multibody.fem.materials.principal import set_principal_derivative, set_volume_growth
+from merganser.multibody.fem.small_matrices import set_rotation
 
 __all__ = ["KIND"]
 
@@ -36,7 +36,7 @@ def prepare(material: Array, point: Array) -> None:
 def add_energy(material: Array, point: Array, energy_out: Array) -> None:
     """Equation (1)."""
     F, R = point["F"], point["rotation"]
-    squares, growth = 0.0, determinant(F) - 1.0
+    squares, growth = 0.0, point["growth"]
     for i in range(3):
         for j in range(3):
             squares += (F[i, j] - R[i, j]) * (F[i, j] - R[i, j])
@@ -47,24 +47,24 @@ def add_energy(material: Array, point: Array, energy_out: Array) -> None:
 def set_stress(material: Array, point: Array) -> None:
     """Equation (2)."""
     F, R, P = point["F"], point["rotation"], point["P"]
-    pressure = material["lambda"] * (determinant(F) - 1.0)
-    set_cofactors(F, P)
+    pressure = material["lambda"] * point["growth"]
     for i in range(3):
         for j in range(3):
-            P[i, j] = 2.0 * material["mu"] * (F[i, j] - R[i, j]) + pressure * P[i, j]
+            P[i, j] = 2.0 * material["mu"] * (F[i, j] - R[i, j]) + pressure * point["slope"][i, j]
 
 
 @device
 def set_derivative(material: Array, point: Array, derivative_out: Array) -> None:
     """Equations (4) to (6)."""
     mu, s, second = material["mu"], point["sigma"], point["second"]
-    pressure = material["lambda"] * (s[0] * s[1] * s[2] - 1.0)
+    pressure = material["lambda"] * point["growth"]
+    share = material["lambda"] if material["is_averaged"] == 0 else 0.0
     for i in range(3):
         J_i = s[(i + 1) % 3] * s[(i + 2) % 3]
         for j in range(3):
             J_j = s[(j + 1) % 3] * s[(j + 2) % 3]
             own = 2.0 * mu if i == j else pressure * s[3 - i - j]
-            second[i, j] = own + material["lambda"] * J_i * J_j
+            second[i, j] = own + share * J_i * J_j
     p_0, p_1, p_2 = pressure * s[0], pressure * s[1], pressure * s[2]
     flip = (2.0 * mu - p_0, 2.0 * mu - p_1, 2.0 * mu - p_2)
     t_0, t_1, t_2 = _twist(mu, s[1] + s[2]), _twist(mu, s[2] + s[0]), _twist(mu, s[0] + s[1])
@@ -77,4 +77,4 @@ def _twist(mu: float, total: float) -> float:
     return 2.0 * mu * (1.0 - 2.0 / max(total, _LEAST_SUM))
 
 
-KIND = MaterialKind("corotated", None, prepare, add_energy, set_stress, set_derivative)
+KIND = MaterialKind("corotated", None, prepare, set_volume_growth, add_energy, set_stress, set_derivative)

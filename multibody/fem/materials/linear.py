@@ -10,7 +10,7 @@ from __future__ import annotations
 from merganser.framework.native import device
 from merganser.multibody.fem.layout import Array
 from merganser.multibody.fem.materials.kind import MaterialKind
-from merganser.multibody.fem.materials.linear_corotated import add_energy, set_derivative, set_stress
+from merganser.multibody.fem.materials.linear_corotated import add_energy, set_derivative, set_growth, set_stress
 
 __all__ = ["KIND"]
 
@@ -23,4 +23,4 @@ def start(material: Array, point: Array) -> None:
             point["rotation"][i, j] = 1.0 if i == j else 0.0
 
 
-KIND = MaterialKind("linear", start, None, add_energy, set_stress, set_derivative)
+KIND = MaterialKind("linear", start, None, set_growth, add_energy, set_stress, set_derivative)

@@ -1,8 +1,8 @@
 """Linear elasticity seen from an element's rotation R before the step.
 
     e = (R^T F + F^T R) / 2 - 1                                                           (1)
-    Psi = mu e : e + lambda / 2 (tr e)^2                                                  (2)
-    P = R (2 mu e + lambda (tr e) 1)                                                      (3)
+    Psi = mu e : e + lambda / 2 theta^2,   theta = tr e,   dtheta/dF = R                  (2)
+    P = R (2 mu e + lambda theta 1)                                                       (3)
     dP_ij/dF_kl = mu (d_ik d_jl + R_il R_kj) + lambda R_ij R_kl                           (4)
 
 As R stays as it is during a step, forces are linear there and the energy convex: each step is one solution.
@@ -18,7 +18,7 @@ from merganser.multibody.fem.layout import Array
 from merganser.multibody.fem.materials.kind import MaterialKind
 from merganser.multibody.fem.small_matrices import set_rotation
 
-__all__ = ["KIND", "add_energy", "set_derivative", "set_stress"]
+__all__ = ["KIND", "add_energy", "set_derivative", "set_growth", "set_stress"]
 
 
 @device
@@ -28,40 +28,49 @@ def start(material: Array, point: Array) -> None:
 
 
 @device
+def set_growth(material: Array, point: Array) -> None:
+    """tr e and R."""
+    F, R = point["F"], point["rotation"]
+    growth = -3.0 + 0.0 * F[0, 0]
+    for i in range(3):
+        for j in range(3):
+            growth += R[i, j] * F[i, j]
+            point["slope"][i, j] = R[i, j]
+    point["growth"] = growth
+
+
+@device
 def add_energy(material: Array, point: Array, energy_out: Array) -> None:
     """Equations (1) and (2)."""
     F, R = point["F"], point["rotation"]
-    squares, trace = 0.0 * F[0, 0], -3.0 + 0.0 * F[0, 0]
+    squares, growth = 0.0 * F[0, 0], point["growth"]
     for i in range(3):
         for j in range(3):
-            trace += R[i, j] * F[i, j]
             e = -1.0 if i == j else 0.0
             for k in range(3):
                 e = e + 0.5 * (R[k, i] * F[k, j] + F[k, i] * R[k, j])
             squares += e * e
-    energy_out[0] += material["mu"] * squares + 0.5 * material["lambda"] * trace * trace
+    energy_out[0] += material["mu"] * squares + 0.5 * material["lambda"] * growth * growth
 
 
 @device
 def set_stress(material: Array, point: Array) -> None:
-    """Equation (3), as mu (F + R F^T R - 2 R) + lambda (tr e) R."""
+    """Equation (3), as mu (F + R F^T R - 2 R) + lambda theta R."""
     F, R, mu = point["F"], point["rotation"], material["mu"]
-    trace = -3.0 + 0.0 * F[0, 0]
-    for i in range(3):
-        for j in range(3):
-            trace += R[i, j] * F[i, j]
+    pressure = material["lambda"] * point["growth"]
     for i in range(3):
         for j in range(3):
             turned = -2.0 * R[i, j] + F[i, j]
             for k in range(3):
                 turned += R[i, k] * (F[0, k] * R[0, j] + F[1, k] * R[1, j] + F[2, k] * R[2, j])
-            point["P"][i, j] = mu * turned + material["lambda"] * trace * R[i, j]
+            point["P"][i, j] = mu * turned + pressure * R[i, j]
 
 
 @device
 def set_derivative(material: Array, point: Array, derivative_out: Array) -> None:
     """Equation (4)."""
-    R, mu, second = point["rotation"], material["mu"], material["lambda"]
+    R, mu = point["rotation"], material["mu"]
+    second = material["lambda"] if material["is_averaged"] == 0 else 0.0
     for i in range(3):
         for j in range(3):
             for k in range(3):
@@ -70,4 +79,4 @@ def set_derivative(material: Array, point: Array, derivative_out: Array) -> None
                     derivative_out[3 * i + j, 3 * k + l] = value + (mu if i == k and j == l else 0.0)
 
 
-KIND = MaterialKind("linear corotated", start, None, add_energy, set_stress, set_derivative)
+KIND = MaterialKind("linear corotated", start, None, set_growth, add_energy, set_stress, set_derivative)

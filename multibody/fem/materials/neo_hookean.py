@@ -1,7 +1,7 @@
 """The stable neo-Hookean material, which knows neither rotations nor singular states.
 
-    Psi = mu / 2 (I - 3) - mu (J - 1) + lambda / 2 (J - 1)^2                              (1)
-    P = mu F + p dJ/dF,   p = lambda (J - 1) - mu                                         (2)
+    Psi = mu / 2 (I - 3) - mu (J - 1) + lambda / 2 theta^2,   theta = J - 1               (1)
+    P = mu F + p dJ/dF,   p = lambda theta - mu                                           (2)
     Psi_ij = mu d_ij + lambda J_i J_j + p s_k                                             (3)
     flip_ij = mu - p s_k,   twist_ij = mu + p s_k                                         (4)
 
@@ -19,8 +19,12 @@ from __future__ import annotations
 from merganser.framework.native import device
 from merganser.multibody.fem.layout import Array
 from merganser.multibody.fem.materials.kind import MaterialKind
-from merganser.multibody.fem.materials.principal import prepare_principal, set_principal_derivative
-from merganser.multibody.fem.small_matrices import determinant, set_cofactors
+from merganser.multibody.fem.materials.principal import (
+    prepare_principal,
+    set_principal_derivative,
+    set_volume_growth,
+)
+from merganser.multibody.fem.small_matrices import determinant
 
 __all__ = ["KIND"]
 
@@ -29,38 +33,38 @@ __all__ = ["KIND"]
 def add_energy(material: Array, point: Array, energy_out: Array) -> None:
     """Equation (1)."""
     F, mu = point["F"], material["mu"]
-    growth, squares = determinant(F) - 1.0, -3.0 + 0.0 * F[0, 0]
+    growth, squares = point["growth"], -3.0 + 0.0 * F[0, 0]
     for i in range(3):
         for j in range(3):
             squares += F[i, j] * F[i, j]
-    energy_out[0] += 0.5 * mu * squares - mu * growth + 0.5 * material["lambda"] * growth * growth
+    energy_out[0] += 0.5 * mu * squares - mu * (determinant(F) - 1.0) + 0.5 * material["lambda"] * growth * growth
 
 
 @device
 def set_stress(material: Array, point: Array) -> None:
     """Equation (2)."""
     F, P, mu = point["F"], point["P"], material["mu"]
-    p = material["lambda"] * (determinant(F) - 1.0) - mu
-    set_cofactors(F, P)
+    p = material["lambda"] * point["growth"] - mu
     for i in range(3):
         for j in range(3):
-            P[i, j] = mu * F[i, j] + p * P[i, j]
+            P[i, j] = mu * F[i, j] + p * point["slope"][i, j]
 
 
 @device
 def set_derivative(material: Array, point: Array, derivative_out: Array) -> None:
     """Equations (3) and (4)."""
     mu, s, second = material["mu"], point["sigma"], point["second"]
-    p = material["lambda"] * (s[0] * s[1] * s[2] - 1.0) - mu
+    p = material["lambda"] * point["growth"] - mu
+    share = material["lambda"] if material["is_averaged"] == 0 else 0.0
     for i in range(3):
         J_i = s[(i + 1) % 3] * s[(i + 2) % 3]
         for j in range(3):
             J_j = s[(j + 1) % 3] * s[(j + 2) % 3]
             own = mu if i == j else p * s[3 - i - j]
-            second[i, j] = own + material["lambda"] * J_i * J_j
+            second[i, j] = own + share * J_i * J_j
     flip = (mu - p * s[0], mu - p * s[1], mu - p * s[2])
     twist = (mu + p * s[0], mu + p * s[1], mu + p * s[2])
     set_principal_derivative(point, second, flip, twist, derivative_out)
 
 
-KIND = MaterialKind("neo-Hookean", None, prepare_principal, add_energy, set_stress, set_derivative)
+KIND = MaterialKind("neo-Hookean", None, prepare_principal, set_volume_growth, add_energy, set_stress, set_derivative)

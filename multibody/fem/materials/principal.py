@@ -18,15 +18,22 @@ from __future__ import annotations
 
 from merganser.framework.native import device, inlined
 from merganser.multibody.fem.layout import Array
-from merganser.multibody.fem.small_matrices import decompose, keep_positive_part
+from merganser.multibody.fem.small_matrices import decompose, determinant, keep_positive_part, set_cofactors
 
-__all__ = ["prepare_principal", "set_principal_derivative"]
+__all__ = ["prepare_principal", "set_principal_derivative", "set_volume_growth"]
 
 
 @device
 def prepare_principal(material: Array, point: Array) -> None:
     """U, sigma and V."""
     decompose(point["F"], point["U"], point["sigma"], point["V"])
+
+
+@device
+def set_volume_growth(material: Array, point: Array) -> None:
+    """J - 1 and dJ/dF."""
+    point["growth"] = determinant(point["F"]) - 1.0
+    set_cofactors(point["F"], point["slope"])
 
 
 @device

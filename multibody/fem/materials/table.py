@@ -12,7 +12,9 @@ from merganser.multibody.fem.materials import corotated, linear, linear_corotate
 from merganser.multibody.fem.materials.kind import MaterialKind
 from merganser.multibody.kernels.kind_table import KindTable, Role
 
-__all__ = ["MATERIALS", "add_energy", "prepare", "set_derivative", "set_material_kind", "set_stress", "start"]
+__all__ = [
+    "MATERIALS", "add_energy", "prepare", "set_derivative", "set_growth", "set_material_kind", "set_stress", "start",
+]  # fmt: skip
 
 # By the numbers of MaterialModel (config.py).
 MATERIALS: tuple[MaterialKind, ...] = (linear_corotated.KIND, corotated.KIND, neo_hookean.KIND, linear.KIND)
@@ -21,6 +23,7 @@ _POINT = ("material", "point")
 _ROLES = {
     "start": Role(_POINT, 'point["F"][0, 0]'),
     "prepare": Role(_POINT, 'point["F"][0, 0]'),
+    "set_growth": Role(_POINT, 'point["growth"]'),
     "add_energy": Role((*_POINT, "energy_out"), "energy_out[0]"),
     "set_stress": Role(_POINT, 'point["P"][0, 0]'),
     "set_derivative": Role((*_POINT, "derivative_out"), "derivative_out[0, 0]"),
@@ -38,6 +41,7 @@ _TABLE = KindTable("material", MaterialKind, MATERIALS, _ROLES, _make_examples)
 set_material_kind = _TABLE.set_kind
 start = device(_TABLE.branches("start"))
 prepare = device(_TABLE.branches("prepare"))
+set_growth = device(_TABLE.branches("set_growth"))
 add_energy = device(_TABLE.branches("add_energy"))
 set_stress = device(_TABLE.branches("set_stress"))
 set_derivative = device(_TABLE.branches("set_derivative"))

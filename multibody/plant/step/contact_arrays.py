@@ -347,7 +347,8 @@ def sample_of_step(buffers: StepBuffers, w: Workspace, out: StepResults, F_appli
         out.v_next, touching.contact_pairs, out.problem, out.impulses, buffers.F_Bo_W, tau, tau_joints, forces,
         row_forces,
     )  # fmt: skip
-    return sample_of_contacts(buffers, touching, forces, tau, tau_joints, row_forces, out.statistics.item())
+    sample = sample_of_contacts(buffers, touching, forces, tau, tau_joints, row_forces, out.statistics.item())
+    return sample if buffers.soft is None else buffers.soft.add_contacts(sample, w, out)
 
 
 def contacts_and_forces(

@@ -1,26 +1,19 @@
-"""Where deformable bodies touch the geometries of a SceneGraph, in one Context."""
+"""What deformable bodies may touch of the geometries of a SceneGraph, as the records that steps work on."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from merganser.geometry import GeometryId, HalfSpace
-from merganser.geometry.deformable.moving_meshes import (
-    MovingMeshes,
-    make_moving_meshes,
-    move_mesh,
-    pressure_field_of,
-)
+from merganser.geometry.deformable.moving_meshes import MovingMeshes, make_moving_meshes, pressure_field_of
 from merganser.geometry.hydroelastic.buffers import lacks_memory, make_buffers, with_memory
-from merganser.geometry.hydroelastic.face_columns import FACE_NUMBERS
-from merganser.geometry.hydroelastic.polygons import MOST_CORNERS
-from merganser.geometry.hydroelastic.surfaces import contact_surfaces
-from merganser.multibody.contact.contact_pairs import contact_pair_dtype, material_dtype
-from merganser.multibody.contact.deformable_pairs import end_dtype, make_deformable_pairs, row_dtype
+from merganser.multibody.contact import deformable_records
+from merganser.multibody.contact.contact_pairs import material_dtype
+from merganser.multibody.contact.deformable_pairs import row_dtype
 from merganser.multibody.tree.deformable_body import DeformableBody
 
 if TYPE_CHECKING:
@@ -29,31 +22,13 @@ if TYPE_CHECKING:
     from merganser.multibody.plant.step.failures import WarnOnce
     from merganser.multibody.plant.step.step_buffers import StepBuffers
 
-__all__ = ["DeformableGeometry", "FoundContacts"]
+__all__ = ["DeformableGeometry"]
 
 Array = NDArray[Any]
 
 
-class FoundContacts(NamedTuple):
-    """Contacts of deformable bodies at the start of a step; views into arrays that the next search overwrites.
-
-    Attributes:
-        pairs: records of contact_pair_dtype.
-        ends: of their sides A and B, records of end_dtype, shape [num_pairs, 2].
-        corners, faces, owners: of the contact surfaces, see geometry/hydroelastic/engine.py.
-        candidates: rows of the two geometries that owners name, shape [num_candidates, 2].
-    """
-
-    pairs: Array
-    ends: Array
-    corners: Array
-    faces: Array
-    owners: Array
-    candidates: Array
-
-
 class DeformableGeometry:
-    """Surfaces of deformable bodies and what they may touch.
+    """Surfaces of deformable bodies and what they may touch, for the steps of one Context.
 
     Args:
         contact_geometry: of the plant.
@@ -74,50 +49,41 @@ class DeformableGeometry:
         self._clipping = make_buffers()
         self.geometry_ids: list[GeometryId] = []
         self.num_rigid = 0
-        self._make_room(0)
+        self._moving: MovingMeshes = make_moving_meshes([], [], False)
+        self._materials, self._rows = np.zeros(0, material_dtype), np.zeros(0, row_dtype)
+        self._candidates, self._X_WG = np.zeros((0, 2), np.int64), np.zeros((0, 4, 4))
 
-    def _make_room(self, capacity: int) -> None:
-        self._corners = np.zeros((capacity, MOST_CORNERS, 4))
-        self._faces, self._owners = np.zeros((capacity, FACE_NUMBERS)), np.zeros((capacity, 4), np.int64)
-        self._pairs, self._ends = np.zeros(capacity, contact_pair_dtype), np.zeros((capacity, 2), end_dtype)
+    def lacks_memory(self) -> bool:
+        """Whether the last step had more to remember of contact surfaces than there were places."""
+        return lacks_memory(self._clipping)
 
-    # ------------------------------------------------------------------ searches
+    def grow(self) -> None:
+        """Makes room for what was too much."""
+        if self.lacks_memory():
+            self._clipping = with_memory(self._clipping)
 
-    def find(self, context: Context, buffers: StepBuffers, X_WG: Array, q: Sequence[Array]) -> FoundContacts:
-        """Returns the contacts of deformable bodies.
+    def record(
+        self, context: Context, buffers: StepBuffers, first_vertices: Array, is_enabled: Sequence[bool]
+    ) -> deformable_records.DeformableGeometry:
+        """Returns what steps work on, with the geometries as they are now.
 
         Args:
             context: of the plant.
             buffers: of the step, with the materials of the rigid geometries.
-            X_WG: where the rigid geometries are, shape [num_rigid, 4, 4].
-            q: where the vertices of each body are [m], shape [3 num_vertices]; empty for those that take no part.
+            first_vertices: of all deformable bodies, in arrays for all their vertices.
+            is_enabled: which of these move.
         """
-        if buffers.layout is not self._layout:
+        if self._bodies and buffers.layout is not self._layout:
             self._read(context, buffers)
         moving, n = self._moving, self.num_rigid
-        self._X_WG[:n] = X_WG
         takes_part = np.ones(len(self.geometry_ids), np.bool_)
-        for k, part in enumerate(moving.parts):
-            takes_part[n + k] = is_there = len(q[k % len(q)]) > 0
-            if is_there:
-                move_mesh(part, q[k % len(q)], moving.extent, moving.meshes)
-        candidates = self._candidates[takes_part[self._candidates].all(axis=1)]
-        num_faces = self._find_faces(candidates)
-        given = self._materials, self._rows, moving.opposite, moving.meshes
-        of_faces = self._faces[:num_faces], self._owners[:num_faces]
-        count = make_deformable_pairs(*given, self._X_WG, candidates, *of_faces, self._pairs, self._ends)
-        return FoundContacts(self._pairs[:count], self._ends[:count], self._corners[:num_faces], *of_faces, candidates)
-
-    def _find_faces(self, candidates: Array) -> int:
-        while True:
-            outputs = self._corners, self._faces, self._owners
-            of_meshes = self._moving.bodies, self._moving.meshes
-            count = contact_surfaces(*of_meshes, self._X_WG, candidates, len(candidates), self._clipping, *outputs)
-            if lacks_memory(self._clipping):
-                self._clipping = with_memory(self._clipping)
-            if count <= len(self._faces):
-                return int(count)
-            self._make_room(2 * count)
+        bodies = self._rows["body"][n:]
+        takes_part[n:] = np.asarray(is_enabled, np.bool_)[bodies]
+        return deformable_records.DeformableGeometry(
+            moving.parts, first_vertices[bodies], moving.extent, moving.opposite, moving.bodies, moving.meshes,
+            self._materials, self._rows, self._X_WG,
+            np.ascontiguousarray(self._candidates[takes_part[self._candidates].all(axis=1)]), self._clipping,
+        )  # fmt: skip
 
     # ------------------------------------------------------------------ what may touch
 
@@ -130,7 +96,7 @@ class DeformableGeometry:
         fields = [pressure_field_of(shape, of, f"Geometry '{name}' ({id!r})") for shape, of, id, name in named]
         meshes = [body.reference_mesh() for body in self._bodies]
         has_volumes, n = len(meshes) > 1, len(fields)
-        self._moving: MovingMeshes = make_moving_meshes(fields, meshes, has_volumes)
+        self._moving = make_moving_meshes(fields, meshes, has_volumes)
         num_copies = 2 if has_volumes else 1  # surfaces, and volumes
         self.geometry_ids, self.num_rigid = [*layout.geometry_ids, *of_bodies * num_copies], n
         self._materials = np.zeros(len(self.geometry_ids), material_dtype)

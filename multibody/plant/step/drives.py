@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from merganser.multibody.kernels import drives as kernel_drives
 from merganser.multibody.tree import JointActuator, MultibodyTree
 
-__all__ = ["ActuatorTable", "Controllers", "Drives"]
+__all__ = ["ActuatorTable", "Controllers", "Drives", "controllers_of"]
 
 Array = NDArray[Any]
 
@@ -73,7 +73,7 @@ class ActuatorTable:
             limits=limits,
             has_limits=bool(np.isfinite(limits).any()),
             controlled={i: of_instance for i, of_instance in enumerate(inputs) if has_controller[of_instance].any()},
-            controllers=_controllers_of(tree, has_controller),
+            controllers=controllers_of(tree, has_controller),
         )
 
     def without_controllers_of(self, instances: tuple[int, ...], tree: MultibodyTree) -> ActuatorTable:
@@ -84,7 +84,7 @@ class ActuatorTable:
             for instance in instances:
                 is_armed[self.controlled[instance]] = False
             controlled = {i: inputs for i, inputs in self.controlled.items() if i not in instances}
-            changes: dict[str, Any] = {"controlled": controlled, "controllers": _controllers_of(tree, is_armed)}
+            changes: dict[str, Any] = {"controlled": controlled, "controllers": controllers_of(tree, is_armed)}
             self._disarmed[instances] = replace(self, **changes, _disarmed={}, _moving={})
         return self._disarmed[instances]
 
@@ -96,11 +96,12 @@ class ActuatorTable:
         if key not in self._moving:
             is_at_work = np.zeros(len(self.limits), dtype=bool)
             is_at_work[self.controllers.inputs[~is_locked]] = True
-            self._moving[key] = _controllers_of(tree, is_at_work)
+            self._moving[key] = controllers_of(tree, is_at_work)
         return self._moving[key]
 
 
-def _controllers_of(tree: MultibodyTree, is_wanted: Array) -> Controllers:
+def controllers_of(tree: MultibodyTree, is_wanted: Array) -> Controllers:
+    """The PD controllers of the actuators that are wanted, with gains 0 where they have none."""
     inputs = np.flatnonzero(is_wanted)
     actuators: Sequence[JointActuator] = list(tree.actuators)
     wanted = [actuators[i] for i in inputs.tolist()]

@@ -39,6 +39,7 @@ from merganser.multibody.contact.step import (
     move,
     take_step,
 )
+from merganser.multibody.contact.step_operation import LISTENING
 from merganser.multibody.contact.step_records import NUM_PAIRS, OUTCOME, SOLVED, Inputs, StepResults
 from merganser.multibody.kernels.scalars import is_set
 from merganser.multibody.plant.arguments import check_pitches
@@ -167,10 +168,21 @@ class PlantDynamics:
         self.finish_step(context, w, status)
         return w
 
+    def advance_now(self, context: Context, result: Array) -> Workspace:
+        """The same for derivatives at the moment, also while an integrator moves a continuous plant by steps."""
+        motion: Motion | None = self.views.workspace(context).motion
+        if motion is None:
+            return self.advance(context, result)
+        h, motion.lengths[0] = motion.lengths.item(0), 0.0
+        try:
+            return self.advance(context, result)
+        finally:
+            motion.lengths[0] = h
+
     def calc_vdot(self, context: Context) -> tuple[Workspace, Array]:
         """vdot, shape [nv]; for a discrete plant (v+ - v) / h. The kinematics are up to date afterwards."""
         result = np.empty_like(self.views.workspace(context).x)
-        w = self.advance(context, result)
+        w = self.advance_now(context, result)
         vdot = result[len(w.q) :]
         return w, (vdot - w.v) / self.model.time_step if self.model.is_discrete else vdot
 
@@ -266,8 +278,6 @@ class PlantDynamics:
         buffers.F_applied = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
         buffers.sample = sample_of_step(buffers, w, out, buffers.F_applied) if status == 0 else None
         if status == 0:
-            if self.deformables is not None:
-                self.deformables.add_to_sample(w, buffers, out, h)
             result[:] = out.x_next
         return status
 
@@ -401,20 +411,30 @@ class PlantDynamics:
 
     def _calc_slopes(self, context: Context, w: Workspace, result: Array) -> int:
         """Computes (1) of motion.py into `result`; returns 0, or why there are no slopes (see contact/step.py)."""
-        buffers, h = w.motion.buffers, w.motion.lengths.item(0)
-        table = self.inputs.actuators_in(context)
-        inputs, controllers = self.inputs.read(context, w, table), self.inputs.active_controllers(w, table)
+        motion: Motion = w.motion
+        table, h, heard = self.inputs.actuators_in(context), motion.lengths.item(0), motion.heard
+        controllers = heard.controllers(self.inputs.active_controllers(w, table))
+        is_heard = h != LISTENING and heard.follow()
+        inputs = heard.inputs if is_heard else self.inputs.read(context, w, table)
 
         def compute(buffers: StepBuffers, out: StepResults) -> int:
+            if h == LISTENING:
+                heard.hear(buffers, inputs, result)
+                return 0
+            if is_heard:
+                heard.respond(buffers)
             return int(take_step(buffers.model, buffers.state, h, inputs, buffers.work, out))
 
-        status, out, _ = self._run_with_capacity(buffers, controllers, self._with_poses(context, compute))
+        status, out, _ = self._run_with_capacity(motion.buffers, controllers, self._with_poses(context, compute))
+        if h == LISTENING:
+            return status
+        buffers = motion.buffers
         buffers.F_applied = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
         if status == NOT_SOLVED:
             result[:] = np.nan
             return 0
         if status == 0:
-            w.motion.take_step(out, buffers.F_applied)
+            motion.take_step(out, buffers.F_applied)
             np.divide(out.x_next - w.x, h, result)
         return status
 

@@ -7,6 +7,9 @@ While the length h of steps is not 0, what such a plant gives as its derivatives
 with S_h the step of a discrete plant (contact/step.py), so that x + h xdot is the state after it. Where such a step has
 no solution, they are NaN.
 
+Inputs that follow the plant's state act in it by a linearization at its end, see heard_inputs.py. For that the
+integrator lets the plant listen: while h is LISTENING, it notes what comes through its inputs, and xdot = [N v; 0].
+
 Output ports that follow from forces show the last step, as those of discrete plants do, while the plant is where the
 integrator has brought it; anywhere else what acts at the moment.
 """
@@ -22,6 +25,7 @@ from merganser.multibody.contact.step_operation import WHICH, Sample, count_iter
 from merganser.multibody.contact.step_records import SOLVED, StepResults
 from merganser.multibody.plant.step.contact_arrays import ContactSample, contacts_and_forces
 from merganser.multibody.plant.step.drives import Controllers
+from merganser.multibody.plant.step.heard_inputs import HeardInputs
 from merganser.multibody.plant.step.step_buffers import StepBuffers
 from merganser.multibody.plant.workspace import Workspace
 
@@ -46,10 +50,11 @@ class Motion:
         w: its workspace.
 
     Attributes:
-        lengths: h, 0 for derivatives, and that of the last step [s], shape [2].
+        lengths: h, 0 for derivatives, LISTENING; and that of the last step [s], shape [2].
         counts: iterations of the solver and of its line searches, shape [2].
         numbers: what the last step started from and found; its count tells whether the native plan has made it.
         buffers: arrays of steps in Python.
+        heard: inputs that follow the state.
         end: where the integrator has brought the plant, shape [num_q + num_v]; begins with NaN if nowhere.
     """
 
@@ -59,6 +64,7 @@ class Motion:
         x, x_next, u = np.zeros_like(w.x), np.zeros_like(w.x), np.zeros(len(dynamics.inputs.driven_velocities))
         self.numbers = Sample(np.zeros(3, np.int64), x, x_next, u, np.zeros_like(w.zeros_F))
         self.buffers = StepBuffers(*self._given, time_step=_SOME_LENGTH)
+        self.heard = HeardInputs(*self._given)
         self.end: Array = np.full_like(w.x, np.nan)
         self._native: StepBuffers | None = None
         self._settings: tuple[Any, bool] = None, False
@@ -69,6 +75,18 @@ class Motion:
             buffers.solve_by(settings, looks_ahead)
         self._settings = settings, looks_ahead
 
+    def look_at_inputs(self) -> None:
+        """Looks which inputs follow the state; the next steps are made so."""
+        before = self.heard.follow()
+        self.heard.look()
+        if self.heard.follow() != before:
+            for buffers in self._all_buffers():
+                self._take_parameters(buffers)
+            self.solve_by(*self._settings)  # all records are made anew
+
+    def _take_parameters(self, buffers: StepBuffers) -> None:
+        buffers.parameters = self.heard.parameters if self.heard.follow() else self._w.parameters
+
     def _all_buffers(self) -> list[StepBuffers]:
         return [self.buffers] if self._native is None else [self.buffers, self._native]
 
@@ -77,6 +95,8 @@ class Motion:
         if self._native is None:
             self._native = StepBuffers(*self._given, is_native=True, time_step=_SOME_LENGTH)
             self._native.solve_by(*self._settings)
+            self._take_parameters(self._native)
+        controllers = self.heard.controllers(controllers)
         if self._native.lacks_capacity():
             self._native.grow()
         if not self._native.is_current(controllers):
@@ -85,7 +105,7 @@ class Motion:
 
     def is_native_current(self, controllers: Controllers) -> bool:
         """Whether these arrays are still right."""
-        native = self._native
+        native, controllers = self._native, self.heard.controllers(controllers)
         return native is not None and native.is_current(controllers) and not native.lacks_capacity()
 
     # ------------------------------------------------------------------ the last step

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +20,12 @@ from merganser.framework.core.context.native_code import (
     NextDiscreteStateOf,
     ParameterOf,
 )
+from merganser.framework.core.context.store import CacheSlot
 from merganser.framework.core.inside import derivatives_entry
 from merganser.framework.core.values.plain_values import Loading
 from merganser.framework.later_code import LaterCode
 from merganser.framework.native.memory.addresses import address_of_array
-from merganser.framework.native.memory.records_of_arrays import Placed, integers_of
+from merganser.framework.native.memory.records_of_arrays import Placed, integers_of, placed_beside
 from merganser.framework.native.operations.operations import caller_of
 from merganser.multibody.contact.step_operation import (
     COUNT,
@@ -45,6 +47,7 @@ from merganser.multibody.plant.workspace import Workspace
 
 if TYPE_CHECKING:
     from merganser.framework import Context
+    from merganser.multibody.contact.deformable_operation import StepOfAllRecord
     from merganser.multibody.plant.step.dynamics import PlantDynamics
 
 __all__ = ["NativeDynamics", "SampleBox", "SampleBuffers"]
@@ -52,6 +55,8 @@ __all__ = ["NativeDynamics", "SampleBox", "SampleBuffers"]
 Array = NDArray[Any]
 
 _WEIGHT_OF_CONTACT = 2  # steps with contact take longer in Python
+_WORK_OF_MOTION = 150  # what an integrator that moves a plant by steps waits for each in Python, about [us]
+_STEP_OF_ALL = LaterCode("merganser.multibody.contact.deformable_operation", "STEP_OF_ALL", "plant_step_of_all")
 _DERIVATIVES = LaterCode("merganser.multibody.contact.step_operation", "DERIVATIVES", "plant_derivatives")
 _STEP = LaterCode("merganser.multibody.contact.step_operation", "STEP", "plant_step")
 _MOTION = LaterCode("merganser.multibody.contact.step_operation", "MOTION", "plant_motion")
@@ -204,7 +209,7 @@ class NativeDynamics:
     """The derivatives of a continuous plant, or the step of a discrete one, as an operation.
 
     There is none where Python has a part in the dynamics: spatial forces by the port, geometries that others than the
-    plant move, deformable bodies.
+    plant move, force densities that a program defines.
     """
 
     operation = ""
@@ -227,6 +232,8 @@ class NativeDynamics:
             if self.num_calls == 0:
                 later_code.want(self._code_for(w))
             later_code.note_call(_WEIGHT_OF_CONTACT if self._may_touch() else 1)
+            if w.motion is not None:
+                later_code.note_work(_WORK_OF_MOTION)
         self.num_calls += 1
 
     def resolve(self, context: Context) -> NativeCode | None:
@@ -236,8 +243,14 @@ class NativeDynamics:
             return None
         box, buffers = self._box_in(context), self.buffers_of(context)
         settle = None if box is None else box.settle
-        record = self._record(context, buffers)
-        return NativeCode(code.load(), (FAILURE, *integers_of(record)), settle, self._check_of(context, buffers.step))
+        arguments = FAILURE, *integers_of(self._record(context, buffers))
+        native = NativeCode(code.load(), arguments, settle, self._check_of(context, buffers.step))
+        if self._is_discrete():
+            return native
+        # It needs the vectors that come through ports, and asks no SceneGraph.
+        own: Any = context  # that of a leaf system
+        vectors = [source for source in native.sources_in(own) if isinstance(source, CacheSlot)]
+        return dataclasses.replace(native, sources=tuple(vectors))
 
     def is_moved_by_steps(self, context: Context) -> bool:
         """Whether an integrator moves a continuous plant by steps."""
@@ -271,13 +284,15 @@ class NativeDynamics:
             buffers.step.prepare(controllers)
         if box is not None:
             self._follow(box, context, buffers)
+        if self._dynamics.deformables is not None:
+            self._dynamics.deformables.buffers_of(context, w, buffers.step)
         if w.motion is not None:
             w.motion.native_buffers(controllers)
         return code if buffers.step.is_own_geometry() else None
 
     def _code_for(self, w: Workspace) -> LaterCode:
         if self._is_discrete():
-            return _STEP
+            return _STEP if self._dynamics.deformables is None else _STEP_OF_ALL
         return _DERIVATIVES if w.motion is None else _MOTION
 
     def _controllers(self, context: Context, w: Workspace) -> Controllers:
@@ -308,13 +323,15 @@ class NativeDynamics:
         motion_number = 0 if native is None else native.num_preparations
 
         def is_current() -> bool:
-            is_same = step.num_preparations == number and step.is_current(self._controllers(context, w))
+            controllers = self._controllers(context, w)
+            is_same = step.num_preparations == number and step.is_current(controllers)
             is_as_before = can_constrain or w.step_buffers is None or not self._can_constrain()
             if native is not None:
                 is_same = is_same and native.num_preparations == motion_number
-                is_same = is_same and motion.is_native_current(self._controllers(context, w))
-            is_same = is_same and w.motion is motion
-            return is_same and not step.lacks_capacity() and is_as_before
+                is_same = is_same and motion.is_native_current(controllers)
+            is_same = is_same and w.motion is motion and (step.soft is None or step.soft.is_current())
+            lacks_capacity = step.lacks_capacity() or (step.soft is not None and step.soft.lacks_capacity())
+            return is_same and not lacks_capacity and is_as_before
 
         has_controllers = self._dynamics.inputs.actuators_in(context).controlled
         may_change = self._is_discrete() or has_controllers or self._constrains_at_once() or motion is not None
@@ -333,7 +350,7 @@ class NativeDynamics:
 
     def _is_possible(self, context: Context) -> bool:
         dynamics, inputs = self._dynamics, self._dynamics.inputs
-        if dynamics.model.num_deformables:
+        if dynamics.deformables is not None and not dynamics.deformables.has_operation():
             return False
         if context.has_input(inputs.spatial_force.get_index()):
             return False
@@ -405,7 +422,7 @@ class NativeDynamics:
 
     def _record(
         self, context: Context, buffers: SampleBuffers
-    ) -> StepRecord | DerivativesRecord | MotionRecord:
+    ) -> StepRecord | StepOfAllRecord | DerivativesRecord | MotionRecord:
         """All that the operation works on: arrays of the buffers, and places in the Context."""
         tree, step, is_discrete = self._dynamics.model.tree, buffers.step, self._is_discrete()
         num_q, num_v = tree.num_positions(), tree.num_velocities()
@@ -417,15 +434,19 @@ class NativeDynamics:
         if not is_discrete:
             derivatives, w = DerivativesRecord(*given, *forces, results[0]), self._workspace(context)
             return derivatives if w.motion is None else self._motion_record(context, w, derivatives)
-        return StepRecord(*given, self._dynamics.model.time_step, *forces, results, buffers.numbers)
+        record = StepRecord(*given, self._dynamics.model.time_step, *forces, results, buffers.numbers)
+        return record if step.soft is None else step.soft.operation_record(record, self._can_constrain())
 
     def _motion_record(self, context: Context, w: Workspace, derivatives: DerivativesRecord) -> MotionRecord:
         motion: Motion = w.motion
-        step = motion.native_buffers(self._controllers(context, w))
+        heard, step = motion.heard, motion.native_buffers(self._controllers(context, w))
         results = (step.results[0]._replace(x_next=derivatives.results.x_next),)
-        state, inputs = derivatives.state, derivatives.inputs
-        steps = StepRecord(self._model(step, True), state, 0.0, inputs, step.work, results, motion.numbers)
-        return MotionRecord(motion.lengths, motion.counts, derivatives, steps)
+        state, inputs, model = derivatives.state, derivatives.inputs, self._model(step, True)
+        responses = heard.native_responses(inputs, model.parameters)
+        if heard.follow():
+            inputs, model = heard.native_inputs(), model._replace(parameters=heard.native_parameters())
+        steps = StepRecord(model, state, 0.0, inputs, step.work, results, motion.numbers)
+        return MotionRecord(motion.lengths, motion.counts, derivatives, steps, responses)
 
     def _model(self, step: StepBuffers, is_complete: bool = False) -> Model:
         views, model = self._dynamics.views, self._compiled_model(step, is_complete)
@@ -439,7 +460,7 @@ class NativeDynamics:
         """The model with the addresses of all kernels that are needed, if `is_complete` also those of constraints."""
         is_complete = is_complete or self._can_constrain()
         return step.model._replace(
-            code=code_of_addresses(step.kernels(), step.model, is_complete),
+            code=code_of_addresses(step.kernels(), step.model, is_complete, step.soft is not None),
             contact=step.model.contact._replace(is_complete=int(is_complete)),
         )
 
@@ -478,7 +499,7 @@ class _CompiledDerivatives:
         flat = w.store.flat
 
         def placed(array: Array) -> Placed:
-            return Placed((address_of_array(array) - address_of_array(flat)) // flat.itemsize, array.shape)
+            return placed_beside(array, flat)
 
         def parts(given: tuple[Part, ...]) -> tuple[Part, ...]:
             return tuple(Part(part.actuators, placed(part.values)) for part in given)

@@ -166,11 +166,11 @@ class Sampling:
     def _write_deformables(self, context: Context, next_state: Any) -> None:
         """Writes the states of deformable bodies, which the dynamics have computed with those of the others."""
         if self.dynamics.deformables is not None:
-            self.dynamics.deformables.write(context, self._views.workspace(context), next_state)
+            self.dynamics.deformables.write(self._views.workspace(context), next_state)
 
     def take_sample(self, context: Context, result: Array) -> DynamicsSample:
         """Does what advance() does, and puts it on record; what follows from that is left to who asks for it."""
-        w = self.dynamics.advance(context, result)
+        w = self.dynamics.advance_now(context, result)
         F_applied = w.step_buffers.F_applied
         F_applied = F_applied if F_applied is w.zeros_F else F_applied.copy()
         parameters, gravity = self.parameters_in(context)
@@ -332,6 +332,8 @@ class Sampling:
             F_applied = F_applied.copy()
             w.call(kernels.kinematics_of_step, *given, *work, position, velocity, F_applied)
             w.call(kernels.inverse_dynamics, w.topology, *forces(F_applied))
+            if self._model.time_step == 0.0:  # of an integrator: accelerations are what the forces make
+                A_WB_W = scratch["A_WB_W"].copy()
         A_WB_W[0] = 0.0
         # The algorithm lets the world accelerate by -g instead of pulling at every body.
         A_WB_W[1:, 3:] += gravity

@@ -95,11 +95,13 @@ class StepBuffers:
         hydroelastic: what they are on contact surfaces; None if there are none.
         is_foreign: which of them others than the plant move, shape [num_geometries]; has_foreign_geometry: any.
         multipliers: of constraints in continuous time.
+        parameters: of the bodies, by default those of the Context.
         F_applied: forces on the bodies in the last dynamics, in a step without those of contact; the workspace's zeros
             for none.
         F_Bo_W: buffer for all forces on the bodies.
         sample: the contacts of the last step; None if there are none.
         gradients: what holds a plant of AutoDiffXd, see contact_gradients.py; None at first.
+        soft: arrays of deformable bodies, see deformable_buffers.py; None if there are none, or at first.
         compiled: what calls compiled code for the dynamics, see native_code.py; None at first.
     """
 
@@ -128,11 +130,13 @@ class StepBuffers:
         self.has_own_geometry = self.has_foreign_geometry = False
         self.is_foreign = np.zeros(0, bool)
         self._constraint_rows = ConstraintRows(dynamics.constraints)
+        self.parameters: Any = w.parameters
         self.F_applied: Any = w.zeros_F
         self.F_Bo_W: Any = np.zeros_like(w.zeros_F)
         self.sample: Any = None
         self.compiled: Any = None
         self.gradients: Any = None
+        self.soft: Any = None
         self.num_preparations = 0
         self._queries: Any = None
         self._is_moved_by_plant = False
@@ -384,7 +388,7 @@ class StepBuffers:
             code=self._code(),
             is_continuous=int(is_continuous),
             topology=w.topology,
-            parameters=w.parameters,
+            parameters=self.parameters,
             gravity=w.gravity,
             elements=plant.tree.elements,
             constants=w.constants,

@@ -107,15 +107,16 @@ def code_of_functions(known: StepCode, w: Workspace, kinematics: Callable[..., A
     return code
 
 
-def code_of_addresses(known: StepCode, model: Model, is_complete: bool) -> StepCode:
+def code_of_addresses(known: StepCode, model: Model, is_complete: bool, has_deformables: bool = False) -> StepCode:
     """The addresses of the kernels that steps of a plant need, compiled where they are not; 0 for the others.
 
     Args:
         known: the kernels.
         model: of the plant.
         is_complete: whether those are needed, too, that solve contact problems.
+        has_deformables: whether there are deformable bodies, which may be held where rigid ones are.
     """
-    needed = _needed_by(model)
+    needed = _needed_by(model) | ({"kinematics"} if has_deformables else set())
     if not is_complete:
         needed -= {"start_step", "solve"}
     return StepCode(*(hinted_address(getattr(known, name)) if name in needed else 0 for name in StepCode._fields))

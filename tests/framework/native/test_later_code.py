@@ -138,7 +138,7 @@ os.sched_getaffinity = lambda _process: {0, 1}  # there may be one processor onl
 from merganser.analysis import SemiExplicitEulerIntegrator
 from merganser.framework import LeafSystem, later_code
 from merganser.framework.later_code import LaterCode
-from merganser.framework.native.operations import CompiledOperation
+from merganser.framework.native.operations.operations import CompiledOperation
 
 code = LaterCode("merganser.multibody.kernels.operations", "GATHER", "gather")
 later_code.note_call(300)

@@ -27,7 +27,7 @@ import numpy as np
 from merganser.framework.autodiff import AutoDiffXd, InitializeAutoDiff
 from merganser.framework.math import RigidTransform, RigidTransform_, RotationMatrix_
 from merganser.geometry import *
-from merganser.framework.native import shared_code
+from merganser.framework.native.memory import shared_code
 
 graph = SceneGraph()
 source = graph.RegisterSource("source")

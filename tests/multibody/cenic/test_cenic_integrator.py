@@ -18,11 +18,17 @@ from merganser.analysis import (
     SimulatorConfig,
 )
 from merganser.framework import BasicVector, DiagramBuilder, LeafSystem
-from merganser.framework.math import RigidTransform, RollPitchYaw
+from merganser.framework.math import RigidTransform, RollPitchYaw, RotationMatrix
+from merganser.framework.native.compiler.code_files import package_of
 from merganser.framework.primitives import Integrator
 from merganser.geometry import AddContactMaterial, Box, HalfSpace, ProximityProperties, Sphere
 from merganser.multibody.cenic import CenicIntegrator, CenicIntegrator_, IcfSolverParameters
-from merganser.multibody.plant import AddMultibodyPlantSceneGraph, CoulombFriction, MultibodyPlant
+from merganser.multibody.plant import (
+    AddMultibodyPlantSceneGraph,
+    CoulombFriction,
+    DiscreteContactApproximation,
+    MultibodyPlant,
+)
 from merganser.multibody.tree import PrismaticJoint, RevoluteJoint, SpatialInertia
 
 G = 9.81
@@ -44,9 +50,7 @@ def add_body(plant: MultibodyPlant, name: str, shape: Any, pose: RigidTransform,
 
 
 def add_ground(plant: MultibodyPlant, dissipation: float = 0.5) -> None:
-    plant.RegisterCollisionGeometry(
-        plant.world_body(), RigidTransform(), HalfSpace(), "ground", material(dissipation)
-    )
+    plant.RegisterCollisionGeometry(plant.world_body(), RigidTransform(), HalfSpace(), "ground", material(dissipation))
 
 
 def tumbling(plant: MultibodyPlant) -> None:
@@ -218,6 +222,38 @@ def test_outputs_where_no_step_has_ended_show_what_acts_at_the_moment() -> None:
     vdot = plant.get_generalized_acceleration_output_port().Eval(context)
     np.testing.assert_allclose(vdot[[5, 11]], -G, atol=1e-9)
     assert plant.get_contact_results_output_port().Eval(context).num_point_pair_contacts() == 0
+
+
+def _creep(time_step: float, accuracy: float) -> float:
+    """How fast a box slips down a slope of 20 degrees, with friction 0.5, in the fourth half second [m/s]."""
+    builder, R_WG = DiagramBuilder(), RotationMatrix.MakeYRotation(math.radians(20.0))
+    plant, _ = AddMultibodyPlantSceneGraph(builder, time_step)
+    if time_step > 0.0:
+        plant.set_discrete_contact_approximation(DiscreteContactApproximation.kLagged)
+    X_WG = RigidTransform(R_WG, np.zeros(3))
+    plant.RegisterCollisionGeometry(plant.world_body(), X_WG, HalfSpace(), "slope", material(20.0))
+    add_body(plant, "box", Box(0.2, 0.2, 0.2), RigidTransform(R_WG, R_WG @ [0.0, 0.0, 0.0982]), 20.0)
+    plant.Finalize()
+    simulator = Simulator(builder.Build())
+    if time_step == 0.0:
+        with_accuracy(simulator, accuracy)
+    places = []
+    for time in (1.5, 2.0):
+        simulator.AdvanceTo(time)
+        places.append((R_WG.inverse() @ state_of(simulator, plant)[4:7])[0])
+    return float((places[1] - places[0]) / 0.5)
+
+
+def test_what_sticks_creeps_less_than_in_discrete_steps() -> None:
+    of_discrete = _creep(2e-3, 0.0)
+    assert 1e-5 < of_discrete < 2e-4
+    for accuracy in (1e-1, 1e-3, 1e-5):
+        assert abs(_creep(0.0, accuracy)) < 0.5 * of_discrete
+
+
+def test_compiled_attempts_are_found_on_the_disk_by_their_package() -> None:
+    """Where they are not, simulations would stay in Python for good."""
+    assert package_of(CenicIntegrator.attempt.interpreted) == "cenic"
 
 
 def test_compiled_steps_are_those_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -400,6 +436,22 @@ def test_a_very_short_step_before_an_event_does_not_blow_up_errors_of_constraint
     for k in range(3):
         simulator.AdvanceTo(1.0 + 1e-9 * (k + 1))
         assert np.abs(state_of(simulator, plant)).max() < 1e-2
+
+
+def test_very_short_steps_show_the_contact_forces_of_long_ones() -> None:
+    def fill(plant: MultibodyPlant) -> None:
+        add_ground(plant)
+        add_body(plant, "ball", Sphere(0.1), RigidTransform([0.0, 0.0, 0.12]))
+
+    simulator, plant = simulator_of(fill, 1e-4)
+    simulator.AdvanceTo(0.075)
+    context = plant.GetMyContextFromRoot(simulator.get_context())
+    port = plant.get_generalized_contact_forces_output_port(_instance(plant))
+    before = port.Eval(context)[5]
+    assert before > 20.0  # it is thrown up
+    for k in range(3):
+        simulator.AdvanceTo(0.075 + 1e-9 * (k + 1))
+        assert abs(port.Eval(context)[5] - before) < 0.1 * before
 
 
 # ---------------------------------------------------------------------- settings, reports, refusals

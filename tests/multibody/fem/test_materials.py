@@ -47,6 +47,8 @@ class Point:
         self.point["F"] = F
         if self.scalar is np.float64:
             table.prepare(self.material, self.point)
+        self.point["slope"] = np.nan
+        table.set_growth(self.material, self.point)
 
     def energy(self, F):
         self.prepare(F)
@@ -140,6 +142,19 @@ def test_derivatives_of_stress_are_those_of_differences(name):
             slopes[:, k] = change.ravel()
         assert slopes == pytest.approx(C, abs=2e-7 if name == "corotated" else 1e-12)
         assert pytest.approx(C.T, abs=1e-13) == C
+
+
+@EACH
+def test_of_the_energy_the_part_of_volume_is_lambda_times_half_the_square_of_its_growth(name):
+    for F in gradients():
+        point = Point(name).start(gradients()[3])
+        energy, P, C = point.energy(F), point.stress(F), point.derivative(F)
+        growth, slope = float(point.point["growth"]), point.point["slope"].ravel()
+        point.material["is_averaged"] = 1
+        assert point.derivative(F) == pytest.approx(C - LAMBDA * np.outer(slope, slope), abs=1e-12)
+        point.material["lambda"] = 0.0
+        assert energy - point.energy(F) == pytest.approx(0.5 * LAMBDA * growth**2, abs=1e-12)
+        assert P - point.stress(F) == pytest.approx(LAMBDA * growth * slope.reshape(3, 3), abs=1e-12)
 
 
 @pytest.mark.parametrize("name", ISOTROPIC)

@@ -77,7 +77,7 @@ def test_what_is_not_said_is_as_in_a_new_config() -> None:
         (model("<inertial/>"), "link 'jelly' must have one <collision>.* it has 0 and 0"),
         (model(COLLISION.format("") + COLLISION.format("").replace('"c"', '"d"')), "it has 2 and 0"),
         (model(properties=PROPERTIES.replace("corotated", "rubber")), "material model 'rubber'"),
-        (model(properties=PROPERTIES.replace("0.4", "0.5")), "set_poissons_ratio"),
+        (model(properties=PROPERTIES.replace("0.4", "0.5")), r"deformable link .*set_poissons_ratio"),
         (
             model(others='<link name="a"/><joint name="j" type="fixed"><parent>a</parent><child>jelly</child></joint>'),
             "'j' is fixed to the deformable link 'jelly', but only rigid links",

@@ -319,12 +319,13 @@ def test_bodies_that_cannot_be_leave_nothing_behind() -> None:
     inspector = scene.scene_graph.model_inspector()
     cases = (
         (bar(), config(), "has a deformable body named 'bar' already"),
-        (GeometryInstance(AT, Capsule(0.1, 0.1), "pill"), config(), "There are no tetrahedra for a deformable Capsule"),
+        (GeometryInstance(AT, Capsule(0.1, 0.1), "pill"), config(), "'pill': There are no tetrahedra for a deformable"),
+        (bar("gap"), config(), "'gap': The resolution hint of a deformable Box.* must be positive; given 0"),
         (bar("gum"), config(MaterialModel.kNeoHookean, nu=0.1), "'gum'.*kNeoHookean is stable at rest"),
     )
     for geometry, material, words in cases:
         with pytest.raises(RuntimeError, match=words):
-            scene.model.RegisterDeformableBody(geometry, material, 0.1)
+            scene.model.RegisterDeformableBody(geometry, material, 0.0 if "hint" in words else 0.1)
     with pytest.raises(TypeError, match="geometry_instance, model_instance, config, resolution_hint"):
         scene.model.RegisterDeformableBody(bar("rod"), 0.1)  # type: ignore[call-overload]
     with pytest.raises(RuntimeError, match="model instance"):

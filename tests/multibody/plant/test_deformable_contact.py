@@ -24,6 +24,7 @@ from merganser.geometry import (
 from merganser.geometry.deformable.reference_mesh import make_reference_mesh
 from merganser.multibody.fem import MaterialModel
 from merganser.multibody.fem.body import FemBody
+from merganser.multibody.fem.schur import couple_nodes, follow_nodes
 
 
 def ball(**kwargs: Any) -> SoftScene:
@@ -36,16 +37,21 @@ def test_the_schur_complement_is_that_of_the_dense_matrix() -> None:
     mesh = make_reference_mesh(Sphere(0.1), 0.12)
     body, h = FemBody(mesh, config(MaterialModel.kLinear), mesh.vertex_array()[:, 2] > 0.09), 0.01
     q, work = mesh.vertex_array().ravel(), body.make_work()
-    q_next, _ = body.step(h, q, np.zeros_like(q), np.zeros_like(q), work)
+    q_next, v_free = body.step(h, q, np.zeros_like(q), np.zeros_like(q), work)
     A = mass_matrix(body) / h + 0.5 * h * stiffness_matrix(body)
     vertices = np.array([3, 7, 1])
     moves, own = np.repeat(~body.is_held, 3), (3 * vertices[:, np.newaxis] + np.arange(3)).ravel()
     inverse = np.zeros_like(A)
     inverse[np.ix_(moves, moves)] = np.linalg.inv(A[np.ix_(moves, moves)])
-    S = np.linalg.inv(inverse[np.ix_(own, own)])
-    assert body.schur_complement(h, q_next, vertices, work) == pytest.approx(S, abs=1e-8 * abs(S).max())
-    f = np.random.default_rng(3).normal(size=9)
-    assert body.follow(vertices, f, work) == pytest.approx(inverse[:, own] @ f, abs=1e-10)
+    S, n, size = np.linalg.inv(inverse[np.ix_(own, own)]), 9, body.num_unknowns()
+    room = np.zeros(size + n, np.int64), np.full(size * n, np.nan), np.full(n * n, np.nan)
+    matrix = np.full(n * n, np.nan)
+    assert couple_nodes(h, body.arrays, 0, q_next, vertices, work, *room, matrix) == 0
+    assert matrix.reshape(n, n) / h == pytest.approx(S, abs=1e-8 * abs(S).max())
+    v_free, change, v_next = 0.1 * np.ones_like(q), np.random.default_rng(3).normal(size=9), np.full_like(q, np.nan)
+    v_star = v_free[own]
+    follow_nodes(h, body.arrays, vertices, matrix, v_star, v_star + change, v_free, work, v_next)
+    assert v_next - v_free == pytest.approx(inverse[:, own] @ S @ change, abs=1e-9)
 
 
 def test_contexts_with_contacts_are_saved_and_go_on_as_they_would(tmp_path) -> None:

@@ -1,0 +1,85 @@
+"""The step of damped least squares within a box, see feasible_points.py."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from merganser.framework.native import device, kernel
+
+__all__ = ["damped_step"]
+
+Array = np.ndarray[Any, Any]
+
+
+@kernel
+def damped_step(
+    # In:
+    J_in: Array,          # derivatives of the gaps, shape [k, n]
+    r_in: Array,          # the gaps, shape [k]
+    x_in: Array,          # the variables, shape [n]
+    lower_in: Array,      # their bounds, shape [n]
+    upper_in: Array,
+    damping: float,       # mu > 0
+    part_of_box: float,   # the most that a variable changes: this part of the width of its box,
+    part_of_size: float,  # and this multiple of its size, or of 1
+    # Work:
+    is_free_work: Array,  # integers, shape [n]
+    slope_work: Array,    # J^T r, shape [n]
+    normal_work: Array,   # shape [n, n]
+    # Out:
+    step_out: Array,      # shape [n]
+) -> None:  # fmt: skip
+    """(J^T J + mu I) d = -J^T r for the variables that are free, 0 for the others; scaled and cut to the box."""
+    n = x_in.shape[0]
+    for i in range(n):
+        slope_work[i] = 0.0
+        for k in range(r_in.shape[0]):
+            slope_work[i] += J_in[k, i] * r_in[k]
+        stays = (x_in[i] <= lower_in[i] and slope_work[i] >= 0.0) or (x_in[i] >= upper_in[i] and slope_work[i] <= 0.0)
+        is_free_work[i] = 0 if stays else 1
+    is_done = False
+    while not is_done:
+        _solve_normal_equations(J_in, slope_work, damping, is_free_work, normal_work, step_out)
+        is_done = True
+        for i in range(n):  # those that would leave through a bound that they are at stay as well
+            leaves = (x_in[i] <= lower_in[i] and step_out[i] < 0.0) or (x_in[i] >= upper_in[i] and step_out[i] > 0.0)
+            if is_free_work[i] == 1 and leaves:
+                is_free_work[i] = 0
+                is_done = False
+    part = 1.0
+    for i in range(n):
+        longest = min(part_of_box * (upper_in[i] - lower_in[i]), part_of_size * max(1.0, abs(x_in[i])))
+        if part * abs(step_out[i]) > longest:
+            part = longest / abs(step_out[i])
+    for i in range(n):
+        step_out[i] = min(max(x_in[i] + part * step_out[i], lower_in[i]), upper_in[i]) - x_in[i]
+
+
+@device
+def _solve_normal_equations(
+    J: Array, slope: Array, damping: float, is_free: Array, normal_work: Array, d_out: Array
+) -> None:
+    """By Cholesky's factors of the rows and columns that are free; the others are those of the identity."""
+    n = slope.shape[0]
+    for i in range(n):
+        d_out[i] = -slope[i] if is_free[i] == 1 else 0.0
+        for j in range(i + 1):
+            total = 0.0
+            if is_free[i] == 1 and is_free[j] == 1:
+                for k in range(J.shape[0]):
+                    total += J[k, i] * J[k, j]
+            if i == j:
+                total = total + damping if is_free[i] == 1 else 1.0
+            for k in range(j):
+                total -= normal_work[i, k] * normal_work[j, k]
+            normal_work[i, j] = math.sqrt(total) if i == j else total / normal_work[j, j]
+        for j in range(i):
+            d_out[i] -= normal_work[i, j] * d_out[j]
+        d_out[i] /= normal_work[i, i]
+    for i in range(n - 1, -1, -1):
+        for j in range(i + 1, n):
+            d_out[i] -= normal_work[j, i] * d_out[j]
+        d_out[i] /= normal_work[i, i]

@@ -1,0 +1,75 @@
+"""Points that keep the constraints of a nonlinear program, near a guess, by damped least squares.
+
+With gaps r(x) that are 0 where the constraints hold, a step d of the variables that can move minimizes
+
+    |r + J d|^2 + mu |d|^2,   x + d within the box                                                          (1)
+
+mu falls when |r| does and grows when it does not (Marquardt 1963); variables that a step would drive through a bound
+that they are at stay there.
+"""
+
+from __future__ import annotations
+
+__all__ = ["feasible_point"]
+
+from typing import NamedTuple
+
+import numpy as np
+
+from merganser.framework.optimization.arrays import Array
+from merganser.framework.optimization.solvers.damped_steps import damped_step
+from merganser.framework.optimization.solvers.nonlinear_form import NonlinearForm
+
+_FIRST_DAMPING, _LEAST_DAMPING, _MOST_DAMPING = 0.1, 1e-8, 1e4
+_LESS, _MORE = 0.3, 3.0  # factors of the damping
+_PART_OF_BOX, _PART_OF_SIZE = 0.2, 10.0  # the most that a variable changes in a step
+_SLOW = 1e-3  # a decrease by less than this part of the gaps is none
+_EXACT, _MOST_STEPS = 1e-9, 100
+_PATIENCE = 6  # steps without a decrease
+
+
+class _Point(NamedTuple):
+    """A point, the worst violation there, the gaps, their derivatives and the sum of their squares."""
+
+    x: Array
+    violation: float
+    r: Array
+    J: Array
+    size: float
+
+
+def _point(form: NonlinearForm, x: Array) -> _Point:
+    violation, r, J = form.gaps(x)
+    return _Point(x, violation, r, J, float(r @ r))
+
+
+def feasible_point(form: NonlinearForm, start: Array) -> tuple[Array, float, int]:
+    """Looks for a point that keeps the constraints, as exactly as it can be had.
+
+    Args:
+        form: the program.
+        start: where to begin, in the box of the variables.
+
+    Returns:
+        The last point, its worst violation, which may be NaN, and the number of steps.
+    """
+    here, damping, patience, count = _point(form, start), _FIRST_DAMPING, _PATIENCE, 0
+    while not here.violation <= _EXACT and patience > 0 and count < _MOST_STEPS:
+        count += 1
+        there = _point(form, here.x + _step(form, here, damping))
+        if there.size < here.size:
+            patience = patience - 1 if there.size > (1.0 - _SLOW) * here.size else _PATIENCE
+            here, damping = there, max(_LESS * damping, _LEAST_DAMPING)
+            form.show(here.x)
+        else:  # also where a function returned NaN
+            patience, damping = patience - 1, min(_MORE * damping, _MOST_DAMPING)
+    return here.x, here.violation, count
+
+
+def _step(form: NonlinearForm, here: _Point, damping: float) -> Array:
+    """The step (1), of which no variable changes too much."""
+    n = here.x.size
+    step = np.empty(n)
+    work = np.empty(n, np.int64), np.empty(n), np.empty((n, n))
+    damped_step(here.J, here.r, here.x, form.x_lower, form.x_upper, damping, _PART_OF_BOX, _PART_OF_SIZE, *work, step)
+    return step

@@ -1,0 +1,258 @@
+"""What a step of a plant with deformable bodies works on, as records of arrays: see deformable_step.py."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from merganser.framework.native.memory.hinted_types import (
+    Floats,
+    FloatsInContext,
+    FloatTable,
+    Integers,
+    IntegerTable,
+    Poses,
+)
+from merganser.framework.native.memory.records_of_arrays import ONE_VALUE, ArrayOf, Code
+from merganser.geometry.deformable.moving_meshes import MeshParts
+from merganser.geometry.hydroelastic.buffers import Buffers
+from merganser.geometry.hydroelastic.layout import Bodies, Meshes
+from merganser.multibody.contact.contact_pairs import ContactPairs, Materials
+from merganser.multibody.contact.deformable_pairs import Ends, MeshRows
+from merganser.multibody.contact.layout import Array, Constraints, Rows, SolverWork, Trees
+from merganser.multibody.fem.layout import BodyArrays, StepWork
+
+__all__ = [
+    "BODY",
+    "FACES",
+    "IS_COUPLED",
+    "JACOBIAN",
+    "MATRIX",
+    "NODES",
+    "NUM_FOUND",
+    "PAIRS",
+    "REASON",
+    "CoupledProblem",
+    "DeformableBodies",
+    "DeformableCode",
+    "DeformableGeometry",
+    "DeformableResults",
+    "Fixed",
+    "Motion",
+    "NextState",
+    "Participants",
+    "SoftBody",
+    "fixed_dtype",
+]
+
+# What DeformableResults.found holds.
+FACES, PAIRS = 0, 1  # of contact surfaces; contacts of which a side can move
+MATRIX, NODES, JACOBIAN = 2, 3, 4  # numbers in blocks of A and of J; numbers that a body needs for fem/schur.py
+IS_COUPLED = 5  # whether there was a problem of all bodies together
+BODY, REASON = 6, 7  # a body without a solution, and its status of fem/layout.py
+NUM_FOUND = 8
+
+# A vertex P of a deformable body that is fixed to a point Q of a rigid body B that can move.
+fixed_dtype = np.dtype(
+    [
+        ("number", np.int64),  # of the set that it belongs to
+        ("body", np.int64),  # number of the deformable body
+        ("vertex", np.int64),
+        ("mobod", np.int64),  # of the rigid body
+        ("p_BQ", np.float64, (3,)),
+        ("p_WP", np.float64, (3,)),  # where both are before the step [m]
+        ("p_WQ", np.float64, (3,)),
+    ]
+)
+Fixed = Annotated[Array, ArrayOf(fixed_dtype)]
+
+
+class DeformableCode(NamedTuple):
+    """The kernels that steps of rigid bodies do not have; 0 where a step does not come to them."""
+
+    start_motion: Code
+    free_motion: Code
+    end_motion: Code
+    put_meshes: Code
+    contact_surfaces: Code
+    make_deformable_pairs: Code
+    place_fixed: Code
+    find_participants: Code
+    couple_nodes: Code
+    pose_coupled_problem: Code
+    follow_nodes: Code
+
+
+class SoftBody(NamedTuple):
+    """A deformable body.
+
+    Attributes:
+        is_enabled: whether it moves.
+        is_linear: whether free motion leaves the factor of its tangent matrix.
+        first: its first vertex among those of all bodies.
+        num_vertices: how many it has.
+        num_unknowns: of its tangent matrix.
+        arrays: at rest, see fem/layout.py.
+        work: room for its motion.
+        holders: of each vertex the mobod that holds it, the world's for those that stay; -1 of those that are free.
+        p_held: where it is held, in the frame of that mobod [m], shape [num_vertices, 3].
+        state: positions, velocities and accelerations of the vertices, shape [9 num_vertices].
+    """
+
+    is_enabled: int
+    is_linear: int
+    first: int
+    num_vertices: int
+    num_unknowns: int
+    arrays: Annotated[BodyArrays, ONE_VALUE]
+    work: Annotated[StepWork, ONE_VALUE]
+    holders: Integers
+    p_held: FloatTable
+    state: FloatsInContext
+
+
+class Motion(NamedTuple):
+    """Positions [m] and velocities [m/s] of all vertices of all bodies in W, shape [3 num_vertices] each.
+
+    Attributes:
+        q, v: before the step; v is zero where vertices are held.
+        q_held: the same as q, but of held vertices where they are held.
+        force: from outside [N].
+        q_free, v_free: after free motion.
+        v_next: after the step.
+    """
+
+    q: Floats
+    v: Floats
+    q_held: Floats
+    force: Floats
+    q_free: Floats
+    v_free: Floats
+    v_next: Floats
+
+
+class DeformableGeometry(NamedTuple):
+    """What deformable bodies may touch: see geometry/deformable/moving_meshes.py, whose rows these are.
+
+    Attributes:
+        parts: of the meshes that move.
+        first_vertices: of the body of each part, among the vertices of all bodies.
+        extent, opposite: see there.
+        bodies, meshes: of contact surfaces.
+        materials, rows: of each row, see deformable_pairs.py.
+        X_WG: shape [num_rows, 4, 4]; those of the rigid geometries come first.
+        candidates: pairs of rows that may touch, of bodies that move, shape [num_candidates, 2].
+        clipping: work arrays of contact surfaces.
+    """
+
+    parts: MeshParts
+    first_vertices: Integers
+    extent: Floats
+    opposite: Integers
+    bodies: Bodies
+    meshes: Annotated[Meshes, ONE_VALUE]
+    materials: Materials
+    rows: MeshRows
+    X_WG: Poses
+    candidates: IntegerTable
+    clipping: Annotated[Buffers, ONE_VALUE]
+
+
+class Participants(NamedTuple):
+    """Vertices that take part in contacts or are fixed to rigid bodies.
+
+    Attributes:
+        first_vertices: of each body among those of all bodies, and behind them how many there are, shape
+            [num_bodies + 1].
+        order: of each body, all its vertices in an order in which neighbours are near each other.
+        moves: whether vertices move, shape [num_vertices].
+        tree_of_body: the tree of each body in the problem; -1 if it takes no part.
+        columns: of each vertex, its first velocity in its tree; -1 if it takes no part or is held.
+        vertices: those that take part, one body after the other.
+        starts: where those of each body start, and where the last ones end, shape [num_bodies + 1].
+    """
+
+    first_vertices: Integers
+    order: Integers
+    moves: Integers
+    tree_of_body: Integers
+    columns: Integers
+    vertices: Integers
+    starts: Integers
+
+
+class DeformableBodies(NamedTuple):
+    """The deformable bodies of a plant, and room for their steps.
+
+    Attributes:
+        code: the kernels.
+        bodies: all bodies.
+        motion: of all of them.
+        needs_poses: whether anything is where rigid bodies are.
+        geometry: what they may touch.
+        participants: see there.
+        columns, W, S: room for fem/schur.py.
+        room: for the solver.
+    """
+
+    code: DeformableCode
+    bodies: tuple[SoftBody, ...]
+    motion: Annotated[Motion, ONE_VALUE]
+    needs_poses: int
+    geometry: DeformableGeometry
+    participants: Annotated[Participants, ONE_VALUE]
+    columns: Integers
+    W: Floats
+    S: Floats
+    room: Annotated[SolverWork, ONE_VALUE]
+
+
+class CoupledProblem(NamedTuple):
+    """The contact problem of all bodies: see layout.py. Trees and constraints of the rigid bodies come first.
+
+    Attributes:
+        counts: numbers of constraints, rows, numbers of J, trees, velocities and numbers of A, shape [6].
+        v_next, impulses: the solution.
+    """
+
+    trees: Trees
+    matrix: Floats
+    is_locked: Integers
+    v: Floats
+    v_star: Floats
+    constraints: Constraints
+    rows: Rows
+    jacobian: Floats
+    counts: Integers
+    v_next: Floats
+    impulses: Floats
+
+
+class NextState(NamedTuple):
+    """The state of a deformable body after a step, shape [9 num_vertices]."""
+
+    x: FloatsInContext
+
+
+class DeformableResults(NamedTuple):
+    """What a step leaves of deformable bodies, beside StepResults.
+
+    Attributes:
+        found: see above.
+        next_states: of all bodies.
+        corners, faces, owners: of contact surfaces, see geometry/hydroelastic/engine.py.
+        pairs, ends: contacts, see deformable_pairs.py.
+        fixed: vertices that are fixed to rigid bodies which can move, of bodies that move.
+        problem: the problem of all bodies.
+    """
+
+    found: Integers
+    next_states: tuple[NextState, ...]
+    corners: Poses
+    faces: FloatTable
+    owners: IntegerTable
+    pairs: ContactPairs
+    ends: Ends
+    fixed: Fixed
+    problem: Annotated[CoupledProblem, ONE_VALUE]

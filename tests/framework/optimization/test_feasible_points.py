@@ -1,0 +1,61 @@
+"""Points that keep constraints: programs without a cost, and where searches with one begin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from merganser.framework.optimization import MathematicalProgram, SlsqpSolver, SolutionResult
+
+
+def circle_and_line(guess: Any) -> tuple[MathematicalProgram, Any]:
+    """x on the unit circle and on the diagonal, in a box that leaves one such point."""
+    prog = MathematicalProgram()
+    x = prog.NewContinuousVariables(2)
+    prog.AddBoundingBoxConstraint(-0.2, 2.0, x)
+    prog.AddConstraint(x[0] ** 2 + x[1] ** 2 == 1.0)
+    prog.AddLinearEqualityConstraint(x[0] - x[1], 0.0)
+    prog.SetInitialGuess(x, guess)
+    return prog, x
+
+
+@pytest.mark.parametrize("guess", [[0.5, 0.1], [2.0, -0.2], [-0.2, 2.0], [-0.1, -0.1], [-5.0, 5.0]])
+def test_a_point_is_found_exactly_and_within_the_box(guess: list[float]) -> None:
+    prog, x = circle_and_line(guess)
+    result = SlsqpSolver().Solve(prog)
+    assert result.is_success()
+    np.testing.assert_allclose(result.GetSolution(x), np.sqrt(0.5), atol=1e-9)
+    for binding in prog.GetAllConstraints():
+        assert not result.GetDualSolution(binding).any()
+
+
+def test_scaled_variables_and_narrow_and_wide_bounds() -> None:
+    prog = MathematicalProgram()
+    x = prog.NewContinuousVariables(3)
+    for variable, scale in zip(x, (1e3, 1.0, 1e-3)):
+        prog.SetVariableScaling(variable, scale)
+    prog.AddConstraint(lambda z: [z[0] * z[1], z[1] + 1e3 * z[2], z[0] - z[1]], [5e3, -1e-5, -1e6], [6e3, 1e-5, 1e6], x)
+    prog.SetInitialGuess(x, [1.0, 1.0, 1.0])
+    result = SlsqpSolver().Solve(prog)
+    assert result.is_success()
+    assert result.GetInfeasibleConstraints(prog, 1e-9) == []
+
+
+def test_where_nothing_is_feasible_the_program_says_so_and_nan_is_no_point() -> None:
+    prog, x = circle_and_line([0.5, 0.5])
+    prog.AddConstraint(x[0] * x[1] >= 2.0)
+    assert SlsqpSolver().Solve(prog).get_solution_result() is SolutionResult.kInfeasibleConstraints
+    prog, x = circle_and_line([0.5, 0.5])
+    prog.AddConstraint(lambda z: [np.nan * z[0]], [0.0], [1.0], x)
+    assert not SlsqpSolver().Solve(prog).is_success()
+
+
+def test_a_search_may_begin_at_a_feasible_point_and_ends_at_the_optimum() -> None:
+    prog, x = circle_and_line([0.0, 2.0])
+    prog.AddCost(lambda z: (z[0] - 3.0) ** 2, x)
+    prog.SetSolverOption(SlsqpSolver.id(), "begin_feasible", True)
+    result = SlsqpSolver().Solve(prog)
+    assert result.is_success()
+    np.testing.assert_allclose(result.GetSolution(x), np.sqrt(0.5), atol=1e-7)
