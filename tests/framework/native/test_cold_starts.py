@@ -161,7 +161,7 @@ for thread in threads:
     thread.join(20.0)
 assert not any(thread.is_alive() for thread in threads)
 
-from merganser.framework.native import extending
+from merganser.framework.native.compiler import extending
 
 is_telling = threading.Event()
 extending.tell(lambda: (is_telling.set(), time.sleep(0.5)))

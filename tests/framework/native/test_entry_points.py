@@ -263,7 +263,8 @@ _SCRIPT = """
 import sys
 from pathlib import Path
 import numpy as np
-from merganser.framework.native import Given, bind, kept_functions
+from merganser.framework.native import Given, bind
+from merganser.framework.native.compiler import kept_functions
 from merganser.multibody.kernels.checked_arrays import is_finite
 
 kept_functions.cache_directory = lambda _package: Path(sys.argv[1])

@@ -99,7 +99,7 @@ _SCRIPT = """
 import sys
 {change}
 sys.path.insert(0, {folder!r})
-from merganser.framework.native import entry_points
+from merganser.framework.native.compiler import entry_points
 if {without_layout}:
     entry_points._is_layout_known = lambda: False
 import test_fallbacks
