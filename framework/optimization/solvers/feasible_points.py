@@ -10,8 +10,6 @@ that they are at stay there.
 
 from __future__ import annotations
 
-__all__ = ["feasible_point"]
-
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +17,8 @@ import numpy as np
 from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.solvers.damped_steps import damped_step
 from merganser.framework.optimization.solvers.nonlinear_form import NonlinearForm
+
+__all__ = ["feasible_point"]
 
 _FIRST_DAMPING, _LEAST_DAMPING, _MOST_DAMPING = 0.1, 1e-8, 1e4
 _LESS, _MORE = 0.3, 3.0  # factors of the damping
