@@ -18,13 +18,14 @@ from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.solvers.damped_steps import damped_step
 from merganser.framework.optimization.solvers.nonlinear_form import NonlinearForm
 
-__all__ = ["feasible_point"]
+__all__ = ["MOST_STEPS", "feasible_point"]
 
 _FIRST_DAMPING, _LEAST_DAMPING, _MOST_DAMPING = 0.1, 1e-8, 1e4
 _LESS, _MORE = 0.3, 3.0  # factors of the damping
 _PART_OF_BOX, _PART_OF_SIZE = 0.2, 10.0  # the most that a variable changes in a step
 _SLOW = 1e-3  # a decrease by less than this part of the gaps is none
-_EXACT, _MOST_STEPS = 1e-9, 100
+_EXACT = 1e-9
+MOST_STEPS = 100
 _PATIENCE = 6  # steps without a decrease
 
 
@@ -43,18 +44,19 @@ def _point(form: NonlinearForm, x: Array) -> _Point:
     return _Point(x, violation, r, J, float(r @ r))
 
 
-def feasible_point(form: NonlinearForm, start: Array) -> tuple[Array, float, int]:
+def feasible_point(form: NonlinearForm, start: Array, most_steps: int = MOST_STEPS) -> tuple[Array, float, int]:
     """Looks for a point that keeps the constraints, as exactly as it can be had.
 
     Args:
         form: the program.
         start: where to begin, in the box of the variables.
+        most_steps: how many steps there may be.
 
     Returns:
         The last point, its worst violation, which may be NaN, and the number of steps.
     """
     here, damping, patience, count = _point(form, start), _FIRST_DAMPING, _PATIENCE, 0
-    while not here.violation <= _EXACT and patience > 0 and count < _MOST_STEPS:
+    while not here.violation <= _EXACT and patience > 0 and count < most_steps:
         count += 1
         there = _point(form, here.x + _step(form, here, damping))
         if there.size < here.size:

@@ -13,7 +13,7 @@ import numpy as np
 from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.kinds import ProgramAttribute, SolutionResult
 from merganser.framework.optimization.programs.program import MathematicalProgram
-from merganser.framework.optimization.solvers.feasible_points import feasible_point
+from merganser.framework.optimization.solvers.feasible_points import MOST_STEPS, feasible_point
 from merganser.framework.optimization.solvers.nonlinear_form import NonlinearForm, Remembered
 from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
@@ -45,7 +45,7 @@ class SlsqpSolver(SolverInterface):
     Without a cost, any point that keeps the constraints is a solution; `feasible_points.py` finds one. With a cost,
     later searches begin at such a point, and with `begin_feasible` the first one, too.
 
-    Options: maxiter (1000), ftol (1e-9), begin_feasible (False), and num_starts (5): how many guesses are tried as long
+    Options: maxiter (1000) of each search, ftol (1e-9), begin_feasible (False), and num_starts (5): how many guesses are tried as long
     as no point that keeps the constraints is found.
     """
 
@@ -65,7 +65,7 @@ class SlsqpSolver(SolverInterface):
         starts = _starts(form, guess, num_starts if has_rows else 0)
         while not (tried and tried[-1].is_end()) and (start := next(starts, None)) is not None:
             count += 1
-            x, violation, steps = feasible_point(form, start)
+            x, violation, steps = feasible_point(form, start, min(given["maxiter"], MOST_STEPS))
             if violation < least:
                 least, nearest = violation, x
             if violation <= _FEASIBLE * _size_of(x):
