@@ -45,8 +45,8 @@ class SlsqpSolver(SolverInterface):
     Without a cost, any point that keeps the constraints is a solution; `feasible_points.py` finds one. With a cost,
     later searches begin at such a point, and with `begin_feasible` the first one, too.
 
-    Options: maxiter (1000) of each search, ftol (1e-9), begin_feasible (False), and num_starts (5): how many guesses are tried as long
-    as no point that keeps the constraints is found.
+    Options: maxiter (1000) of each search, ftol (1e-9), begin_feasible (False), and num_starts (5): how many guesses
+    are tried as long as no point that keeps the constraints is found.
     """
 
     NAME = "SLSQP"
