@@ -209,15 +209,15 @@ def test_public_functions_of_a_class_are_among_those_of_pydrake(cls: str) -> Non
         "GeometrySet": {"frame_ids", "geometry_ids"},
         "GeometryVersion": {"note_change"},
         "MeshcatAnimation": {"message", "note_sliders", "set_drawing", "set_poses"},
-        "MeshSource": {"read", "require_contents", "supporting_file"},
-        "PolygonSurfaceMesh": {"triangle_array", "vertex_array"},
+        "MeshSource": {"read", "require_contents", "stamp", "supporting_file"},
+        "PolygonSurfaceMesh": {"corner_arrays", "normal_array", "triangle_array", "vertex_array"},
         "QueryObject": {
             "ComputeContactManifolds", "bind", "is_bound_to", "proximity_queries", "takes_poses_from", "world_poses",
         },
         "RenderEngine": {
             "DoClone", "DoGetParameterYaml", "DoRegisterVisual", "DoRemoveGeometry", "DoRenderColorImage",
             "DoRenderDepthImage", "DoRenderLabelImage", "DoUpdateVisualPose",  # which users write there, too
-            "geometry_ids", "type_name", "update_poses",
+            "geometry_ids", "type_name", "update_poses", "update_surface",
         },
         "RenderLabel": {"of_number"},
         "SceneGraph": {"SourceIsRegistered"},
