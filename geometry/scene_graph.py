@@ -253,7 +253,8 @@ class SceneGraph(LeafSystem):
             context: the Context to change, instead of the model.
             source_id: the source, which owns the geometry.
             frame_id: the world frame.
-            geometry: the geometry at rest, at its pose; a Sphere, Ellipsoid or Box, or a Mesh of a .vtk file.
+            geometry: the geometry at rest, at its pose; a Sphere, Ellipsoid, Box, Cylinder or Capsule, or a Mesh of a
+                .vtk file.
             resolution_hint: about how long edges are to be [m]; of no effect on a Mesh.
 
         Raises:

@@ -5,7 +5,13 @@ edges are short enough: four at the corners, and four around the shortest diagon
 vertices between two on the surface are moved onto it. Vertices and tetrahedra are pydrake's, in its order, but for
 single ones where diagonals are equally long up to rounding, from the third division on.
 
-Boxes are grids of cells, each of six tetrahedra around a diagonal (Kuhn 1960).
+Boxes are grids of cells, each of six tetrahedra around a diagonal (Kuhn 1960). Cylinders and capsules are such grids,
+too, whose squares and cubes become circles and balls: a point p at which the greatest of |p_i| is s goes to
+
+    s d / |d|,   d_i = tan(pi p_i / (4 s))                                                                  (1)
+
+(C. Ronchi, R. Iacono, P. Paolucci, The Cubed Sphere, 1996). There diagonals go outwards in each octant, so that each
+tetrahedron has a vertex below the surface.
 """
 
 from __future__ import annotations
@@ -21,7 +27,7 @@ from numpy.typing import NDArray
 from merganser.geometry.hydroelastic.mesh_shapes import checked_volume
 from merganser.geometry.hydroelastic.primitive_meshes import MOST_TETRAHEDRA
 from merganser.geometry.meshes.volume_mesh import VolumeMesh
-from merganser.geometry.shapes import Box, Ellipsoid, Mesh, Shape, Sphere
+from merganser.geometry.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Shape, Sphere
 
 __all__ = ["make_reference_mesh"]
 
@@ -50,8 +56,8 @@ def make_reference_mesh(shape: Shape, resolution_hint: float) -> VolumeMesh:
     """Returns the tetrahedra of a shape, in its frame G.
 
     Args:
-        shape: a Sphere, Ellipsoid or Box, or a Mesh of a .vtk file, whose tetrahedra are taken as they are. (pydrake
-            has Sphere and Mesh.)
+        shape: a Sphere, Ellipsoid, Box, Cylinder or Capsule, or a Mesh of a .vtk file, whose tetrahedra are taken as
+            they are. (pydrake has Sphere and Mesh.)
         resolution_hint: about the length of edges, of an ellipsoid on its longest axis [m]; of no effect on a Mesh.
 
     Raises:
@@ -115,21 +121,78 @@ def _box(shape: Box, hint: float) -> VolumeMesh:
     size = np.asarray(shape.size(), np.float64)
     counts = np.maximum(1.0, np.ceil(size / hint - 1e-9))
     _check_count(6.0 * float(counts.prod()), hint)
-    nx, ny, nz = counts.astype(int)
-    sides = [np.linspace(-length / 2.0, length / 2.0, n + 1) for length, n in zip(size, (nx, ny, nz), strict=True)]
+    return _grid([np.linspace(-length / 2.0, length / 2.0, int(n) + 1) for length, n in zip(size, counts, strict=True)])
+
+
+def _cylinder(shape: Cylinder, hint: float) -> VolumeMesh:
+    radius, half = shape.radius(), 0.5 * shape.length()
+    across, along = _cells(radius, hint), _cells(half, hint)
+    _check_count(48.0 * across**2 * along, hint)
+    side = np.linspace(-radius, radius, 2 * int(across) + 1)
+    mesh = _grid([side, side, np.linspace(-half, half, 2 * int(along) + 1)], is_outward=True)
+    vertices = mesh.vertex_array().copy()
+    vertices[:, :2] = _rounded(vertices[:, :2])
+    return VolumeMesh(mesh.tetrahedron_array(), vertices)
+
+
+def _capsule(shape: Capsule, hint: float) -> VolumeMesh:
+    radius, half = shape.radius(), 0.5 * shape.length()
+    across, along = _cells(radius, hint), _cells(half, hint)
+    _check_count(48.0 * across**2 * (along + across), hint)
+    side, middle = (np.linspace(-end, end, 2 * int(n) + 1) for end, n in ((radius, across), (half, along)))
+    below, above = side[: int(across)] - half, side[int(across) + 1 :] + half
+    mesh = _grid([side, side, np.concatenate([below, middle, above])], is_outward=True)
+    vertices = mesh.vertex_array().copy()
+    on_axis = np.clip(vertices[:, 2], -half, half)
+    vertices[:, 2] -= on_axis
+    vertices = _rounded(vertices)
+    vertices[:, 2] += on_axis
+    return VolumeMesh(mesh.tetrahedron_array(), vertices)
+
+
+def _cells(length: float, hint: float) -> float:
+    """How many cells of at most the hint fit, with a tolerance for rounding; maybe more than an integer holds."""
+    return max(1.0, float(np.ceil(length / hint - 1e-9)))
+
+
+def _rounded(points: Array) -> Array:
+    """Equation (1), of points in any number of dimensions."""
+    s = np.abs(points).max(axis=1, keepdims=True)
+    d = np.tan(0.25 * math.pi * np.divide(points, s, out=np.zeros_like(points), where=s > 0.0))
+    lengths = np.linalg.norm(d, axis=1, keepdims=True)
+    return np.asarray(s * np.divide(d, lengths, out=np.zeros_like(d), where=lengths > 0.0))
+
+
+def _grid(sides: list[Array], is_outward: bool = False) -> VolumeMesh:
+    """A grid with these coordinates, its cells cut into six tetrahedra around a diagonal.
+
+    Args:
+        sides: increasing coordinates along each axis.
+        is_outward: whether diagonals go away from the origin, of which each coordinate must then be one of the grid;
+            else they go along the axes.
+    """
     vertices = np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1).reshape(-1, 3)
-    strides = np.array([(ny + 1) * (nz + 1), nz + 1, 1])
-    cells = np.stack(np.meshgrid(*map(np.arange, (nx, ny, nz)), indexing="ij"), axis=-1).reshape(-1, 3) @ strides
-    paths = np.array([np.cumsum([0, *strides[list(axes)]]) for axes in itertools.permutations(range(3))])
-    is_odd = np.array([np.linalg.det(np.eye(3)[list(axes)]) < 0.0 for axes in itertools.permutations(range(3))])
-    paths[is_odd, 1:3] = paths[is_odd, 2:0:-1]
-    return VolumeMesh((cells[:, np.newaxis, np.newaxis] + paths).reshape(-1, 4), vertices)
+    strides = np.array([len(sides[1]) * len(sides[2]), len(sides[2]), 1])
+    cells = np.stack(np.meshgrid(*(np.arange(len(side) - 1) for side in sides), indexing="ij"), axis=-1).reshape(-1, 3)
+    middles = np.stack([0.5 * (side[:-1] + side[1:])[cells[:, k]] for k, side in enumerate(sides)], axis=1)
+    signs = np.where(is_outward & (middles < 0.0), -1, 1)
+    starts = (cells + (signs < 0)) @ strides
+    tetrahedra = []
+    for axes in map(list, itertools.permutations(range(3))):
+        steps = np.cumsum(signs[:, axes] * strides[axes], axis=1)
+        corners = starts[:, np.newaxis] + np.column_stack([np.zeros(len(cells), np.int64), steps])
+        is_odd = np.linalg.det(np.eye(3)[axes]) * signs.prod(axis=1) < 0.0
+        corners[is_odd, 1:3] = corners[is_odd, 2:0:-1]
+        tetrahedra.append(corners)
+    return VolumeMesh(np.stack(tetrahedra, axis=1).reshape(-1, 4), vertices)
 
 
 _MAKERS: dict[type[Shape], Callable[[Any, float], VolumeMesh]] = {
     Sphere: lambda shape, hint: _ball(shape.radius(), hint),
     Ellipsoid: _ellipsoid,
     Box: _box,
+    Cylinder: _cylinder,
+    Capsule: _capsule,
 }
 
 

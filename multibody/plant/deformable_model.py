@@ -77,8 +77,8 @@ class DeformableModel(PhysicalModel):
         """Adds a body of the shape, pose and name of a geometry, which is registered with the SceneGraph.
 
         Args:
-            geometry_instance: the geometry at rest, at its pose in W; a Sphere, Ellipsoid or Box, or a Mesh of a .vtk
-                file of tetrahedra.
+            geometry_instance: the geometry at rest, at its pose in W; a Sphere, Ellipsoid, Box, Cylinder or Capsule, or
+                a Mesh of a .vtk file of tetrahedra.
             model_instance: of the body; the default one if left out.
             config: its material, of which a copy is kept.
             resolution_hint: about how long edges are to be [m]; of no effect on a Mesh.

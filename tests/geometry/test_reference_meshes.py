@@ -3,7 +3,20 @@
 import numpy as np
 import pytest
 
-from merganser.geometry import Box, Capsule, Convex, Ellipsoid, HalfSpace, InMemoryMesh, MemoryFile, Mesh, Sphere
+from merganser.geometry import (
+    Box,
+    CalcVolume,
+    Capsule,
+    Convex,
+    Cylinder,
+    Ellipsoid,
+    HalfSpace,
+    InMemoryMesh,
+    MemoryFile,
+    Mesh,
+    MeshcatCone,
+    Sphere,
+)
 from merganser.geometry.deformable.reference_mesh import make_reference_mesh
 from merganser.geometry.meshes.volume_mesh import boundary_triangles, first_flaw
 
@@ -45,6 +58,32 @@ def test_boxes_are_grids_of_cells_as_large_as_the_hint():
     assert make_reference_mesh(Box(0.3, 0.2, 0.1), 5.0).num_elements() == 6
 
 
+def distances_from_axis(p, half):
+    """Of points from the segment from -half to half on Gz."""
+    return np.linalg.norm(p - np.clip(p[:, 2:], -half, half) * [0.0, 0.0, 1.0], axis=1)
+
+
+@pytest.mark.parametrize("shape", [Cylinder(0.1, 0.3), Capsule(0.1, 0.3), Capsule(0.1, 1e-3), Cylinder(0.3, 1e-2)], ids=repr)
+def test_cylinders_and_capsules_are_rounded_grids_whose_tetrahedra_fit_together(shape):
+    missing = []
+    for hint in (0.1, 0.05, 0.025):
+        mesh = make_reference_mesh(shape, hint)
+        p, t = mesh.vertex_array(), mesh.tetrahedron_array()
+        assert first_flaw(mesh) == ""
+        surface = boundary_triangles(mesh)
+        edges = np.sort(surface[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1)
+        assert (np.unique(edges, axis=0, return_counts=True)[1] == 2).all()  # the surface has no gap
+        assert len(np.unique(edges)) - len(edges) // 2 + len(surface) == 2  # and is one piece without holes
+        assert not np.isin(t, np.unique(surface)).all(axis=1).any()  # each tetrahedron has a vertex below it
+        assert edge_lengths(mesh).max() < 1.7 * hint
+        round_ones = surface[np.ptp(p[surface, 2], axis=1) > 1e-12] if isinstance(shape, Cylinder) else surface
+        half = 0.5 * shape.length() if isinstance(shape, Capsule) else np.inf
+        assert distances_from_axis(p[np.unique(round_ones)], half) == pytest.approx(shape.radius(), rel=1e-12)
+        assert p.sum(axis=0) == pytest.approx(np.zeros(3), abs=1e-12)
+        missing.append(1.0 - mesh.CalcVolume() / CalcVolume(shape))
+    assert missing[0] > 3.5 * missing[1] > 12.0 * missing[2] > 0.0
+
+
 TWO = """# vtk DataFile Version 3.0
 two tetrahedra
 ASCII
@@ -72,8 +111,8 @@ def test_files_are_taken_as_they_are_and_scaled():
 
 
 def test_what_has_no_tetrahedra_is_refused_by_name():
-    for shape in (Capsule(0.1, 0.2), HalfSpace(), Convex(np.eye(3, 4), "corner")):
-        with pytest.raises(RuntimeError, match=f"deformable {type(shape).__name__}.*Box, Ellipsoid, Sphere"):
+    for shape in (MeshcatCone(0.1, 0.2, 0.2), HalfSpace(), Convex(np.eye(3, 4), "corner")):
+        with pytest.raises(RuntimeError, match=f"deformable {type(shape).__name__}.*Box, Capsule, Cylinder, Ell"):
             make_reference_mesh(shape, 0.1)
     for hint in (0.0, -1.0, float("nan"), float("inf")):
         with pytest.raises(RuntimeError, match=r"resolution hint .* must be positive"):

@@ -13,7 +13,7 @@ from merganser.framework import DiagramBuilder
 from merganser.framework.autodiff import AutoDiffXd
 from merganser.framework.core.context.context_file import LoadContext, save_context
 from merganser.framework.math import RigidTransform, RollPitchYaw
-from merganser.geometry import Box, Capsule, GeometryInstance, SceneGraph, Sphere
+from merganser.geometry import Box, GeometryInstance, HalfSpace, SceneGraph, Sphere
 from merganser.multibody.fem import ForceDensityType, MaterialModel
 from merganser.multibody.plant import (
     AddMultibodyPlantSceneGraph,
@@ -319,7 +319,7 @@ def test_bodies_that_cannot_be_leave_nothing_behind() -> None:
     inspector = scene.scene_graph.model_inspector()
     cases = (
         (bar(), config(), "has a deformable body named 'bar' already"),
-        (GeometryInstance(AT, Capsule(0.1, 0.1), "pill"), config(), "'pill': There are no tetrahedra for a deformable"),
+        (GeometryInstance(AT, HalfSpace(), "sea"), config(), "'sea': There are no tetrahedra for a deformable"),
         (bar("gap"), config(), "'gap': The resolution hint of a deformable Box.* must be positive; given 0"),
         (bar("gum"), config(MaterialModel.kNeoHookean, nu=0.1), "'gum'.*kNeoHookean is stable at rest"),
     )
