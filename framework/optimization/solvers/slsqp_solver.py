@@ -55,6 +55,7 @@ class SlsqpSolver(SolverInterface):
     def _solve(self, prog: MathematicalProgram, guess: Array, options: SolverOptions) -> Outcome:
         form = NonlinearForm(prog)
         given = {"maxiter": 1000, "ftol": 1e-9, "num_starts": 5, "begin_feasible": False, **options.of(self.NAME)}
+        maxiter = given["maxiter"] = int(given["maxiter"])
         num_starts, begin_feasible = int(given.pop("num_starts")), bool(given.pop("begin_feasible"))
         guess = np.clip(guess / form.scale, form.x_lower, form.x_upper)
         has_rows = bool(form.g_lower.size)
@@ -65,13 +66,13 @@ class SlsqpSolver(SolverInterface):
         starts = _starts(form, guess, num_starts if has_rows else 0)
         while not (tried and tried[-1].is_end()) and (start := next(starts, None)) is not None:
             count += 1
-            x, violation, steps = feasible_point(form, start, min(given["maxiter"], MOST_STEPS))
+            x, violation, steps = feasible_point(form, start, min(maxiter, MOST_STEPS))
             if violation < least:
                 least, nearest = violation, x
             if violation <= _FEASIBLE * _size_of(x):
                 tried.append(_run(form, x, given) if form.has_cost else _without_cost(form, x, steps))
         if not tried or not tried[-1].is_end():
-            tried.append(_run(form, nearest, {**given, "maxiter": min(given["maxiter"], _LAST_RESORT)}))
+            tried.append(_run(form, nearest, {**given, "maxiter": min(maxiter, _LAST_RESORT)}))
         best = tried[-1] if tried[-1].is_end() else min(tried, key=lambda each: each.violation)
         if least < best.violation and not best.is_end():
             best = best._replace(x=nearest, violation=least, result=SolutionResult.kInfeasibleConstraints)
