@@ -63,7 +63,9 @@ def distances_from_axis(p, half):
     return np.linalg.norm(p - np.clip(p[:, 2:], -half, half) * [0.0, 0.0, 1.0], axis=1)
 
 
-@pytest.mark.parametrize("shape", [Cylinder(0.1, 0.3), Capsule(0.1, 0.3), Capsule(0.1, 1e-3), Cylinder(0.3, 1e-2)], ids=repr)
+@pytest.mark.parametrize(
+    "shape", [Cylinder(0.1, 0.3), Capsule(0.1, 0.3), Capsule(0.1, 1e-3), Cylinder(0.3, 1e-2)], ids=repr
+)
 def test_cylinders_and_capsules_are_rounded_grids_whose_tetrahedra_fit_together(shape):
     missing = []
     for hint in (0.1, 0.05, 0.025):
