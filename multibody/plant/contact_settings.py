@@ -75,7 +75,7 @@ class ContactSettings:
         """
         caller = "set_discrete_contact_approximation"
         self._check_setting(caller, approximation, DiscreteContactApproximation)
-        if self._model.time_step == 0.0:
+        if not self._model.is_discrete:
             raise RuntimeError(
                 f"{caller}(): plant '{self._model.path()}' is continuous, so that it has no discrete step. Give "
                 "it a time step."

@@ -203,7 +203,7 @@ class InputPorts:
         return table.controllers_of_moving_joints(self._tree, is_locked)
 
     def refuse_symbolic_controllers(self, w: Workspace, controllers: Controllers) -> None:
-        if w.scalar.__name__ == "Expression" and len(controllers.inputs) and self._model.time_step > 0.0:
+        if w.scalar.__name__ == "Expression" and len(controllers.inputs) and self._model.is_discrete:
             raise RuntimeError(
                 f"The step of plant '{self._model.path()}' decides which PD-controlled actuators reach their "
                 "effort limits, which it cannot do for symbolic expressions. Use numbers, or a continuous plant."

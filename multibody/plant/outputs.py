@@ -150,7 +150,7 @@ class OutputPorts:
         tree, plant, dynamics = self._tree, cast("MultibodyPlant", self._system), self._results.dynamics
         bodies = {self._results.body_dynamics_entry.ticket()}
         of_forces = {self._results.sample_entry.ticket()}
-        if self._model.time_step == 0.0:  # from which the operations take what they give
+        if not self._model.is_discrete:  # from which the operations take what they give
             of_forces.add(self._system.xcdot_ticket())
         self._body_accelerations_port = self._system.DeclareAbstractOutputPort(
             "body_spatial_accelerations", self._allocate_body_accelerations, self._calc_body_accelerations, bodies

@@ -121,7 +121,7 @@ class Sampling:
                 f"SetUseSampledOutputPorts(): plant '{self._model.path()}' is finalized already. Call it before "
                 "Finalize()."
             )
-        if use_sampled_output_ports and self._model.time_step == 0.0:
+        if use_sampled_output_ports and not self._model.is_discrete:
             raise RuntimeError(
                 f"SetUseSampledOutputPorts(True): plant '{self._model.path()}' is continuous, so that there are "
                 "no steps to sample. Give it a time step, or leave its ports live."
@@ -175,7 +175,7 @@ class Sampling:
         F_applied = F_applied if F_applied is w.zeros_F else F_applied.copy()
         parameters, gravity = self.parameters_in(context)
         contacts: ContactSample | None = w.step_buffers.sample
-        if contacts is not None and self._model.time_step > 0.0:
+        if contacts is not None and self._model.is_discrete:
             F_applied = w.step_buffers.F_Bo_W.copy()
         x, x_next, u = w.x.copy(), result.copy(), w.step_buffers.actuation().copy()
         return DynamicsSample(x, x_next, u, F_applied, parameters, gravity, contacts, self._model.time_step)
@@ -217,7 +217,7 @@ class Sampling:
             "dynamics", ValueProducer(nothing, self._calc_sample), sources
         )
         now = {system.q_ticket(), system.v_ticket(), system.pn_ticket(), self.dynamics.inputs.geometry_query.ticket()}
-        of_contacts = now if self._model.time_step == 0.0 else {self.sample_entry.ticket()}
+        of_contacts = {self.sample_entry.ticket()} if self._model.is_discrete else now
         self.contacts_entry = self._system.DeclareCacheEntry(
             "contacts", ValueProducer(nothing, self._calc_contacts), of_contacts
         )
@@ -277,7 +277,7 @@ class Sampling:
 
     def _calc_contacts(self, context: Context, output: Any) -> None:
         """In continuous time contacts follow from positions and velocities, in a discrete step from all forces."""
-        if self._model.time_step == 0.0:
+        if not self._model.is_discrete:
             sample = self._sample_of_motion(context)
             output.set_value(self.dynamics.find_contacts_now(context) if sample is None else sample.contacts)
         else:
@@ -332,7 +332,7 @@ class Sampling:
             F_applied = F_applied.copy()
             w.call(kernels.kinematics_of_step, *given, *work, position, velocity, F_applied)
             w.call(kernels.inverse_dynamics, w.topology, *forces(F_applied))
-            if self._model.time_step == 0.0:  # of an integrator: accelerations are what the forces make
+            if not self._model.is_discrete:  # of an integrator: accelerations are what the forces make
                 A_WB_W = scratch["A_WB_W"].copy()
         A_WB_W[0] = 0.0
         # The algorithm lets the world accelerate by -g instead of pulling at every body.
