@@ -247,14 +247,14 @@ class SceneGraph(LeafSystem):
     def RegisterDeformableGeometry(self, *args: Any, **kwargs: Any) -> GeometryId:
         """Registers a geometry of tetrahedra, whose vertices the source tells through its configuration port.
 
-        It takes no part in contact and other proximity queries yet, and is not drawn.
+        Queries of proximity leave it out; a plant finds the contacts of its deformable bodies itself.
 
         Args:
             context: the Context to change, instead of the model.
             source_id: the source, which owns the geometry.
             frame_id: the world frame.
             geometry: the geometry at rest, at its pose; a Sphere, Ellipsoid, Box, Cylinder or Capsule, or a Mesh of a
-                .vtk file.
+                .vtk file, or of a closed surface, which the package tetgen fills.
             resolution_hint: about how long edges are to be [m]; of no effect on a Mesh.
 
         Raises:

@@ -12,6 +12,9 @@ too, whose squares and cubes become circles and balls: a point p at which the gr
 
 (C. Ronchi, R. Iacono, P. Paolucci, The Cubed Sphere, 1996). There diagonals go outwards in each octant, so that each
 tetrahedron has a vertex below the surface.
+
+What a closed surface holds, of a Mesh or a Convex, is filled by TetGen (H. Si, ACM Trans. Math. Software 41, 2015), if
+the package tetgen is installed, under its own license (AGPL). It keeps the surface, and divides its triangles.
 """
 
 from __future__ import annotations
@@ -24,10 +27,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.geometry.hydroelastic.mesh_shapes import checked_volume
+from merganser.geometry.hydroelastic.mesh_shapes import checked_volume, is_closed, shape_surface
 from merganser.geometry.hydroelastic.primitive_meshes import MOST_TETRAHEDRA
 from merganser.geometry.meshes.volume_mesh import VolumeMesh
-from merganser.geometry.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Shape, Sphere
+from merganser.geometry.shapes import Box, Capsule, Convex, Cylinder, Ellipsoid, Mesh, Shape, Sphere
 
 __all__ = ["make_reference_mesh"]
 
@@ -56,24 +59,27 @@ def make_reference_mesh(shape: Shape, resolution_hint: float) -> VolumeMesh:
     """Returns the tetrahedra of a shape, in its frame G.
 
     Args:
-        shape: a Sphere, Ellipsoid, Box, Cylinder or Capsule, or a Mesh of a .vtk file, whose tetrahedra are taken as
-            they are. (pydrake has Sphere and Mesh.)
+        shape: a Sphere, Ellipsoid, Box, Cylinder or Capsule; a Mesh of a .vtk file, whose tetrahedra are taken as they
+            are; or a Convex or another Mesh with a closed surface, which the package tetgen fills. (pydrake has Sphere
+            and Mesh of a .vtk file.)
         resolution_hint: about the length of edges, of an ellipsoid on its longest axis [m]; of no effect on a Mesh.
 
     Raises:
         RuntimeError: the hint is not positive and finite, or so small that there were more than MOST_TETRAHEDRA; there
-            are no tetrahedra of such a shape; or the file cannot be read or has a tetrahedron that is flat or inside
-            out.
+            are no tetrahedra of such a shape; the file cannot be read or has a tetrahedron that is flat or inside out;
+            or a surface is not closed, cannot be filled, or tetgen is not installed.
     """
     if not 0.0 < resolution_hint < math.inf:
         raise RuntimeError(f"The resolution hint of a deformable {shape} must be positive; given {resolution_hint}.")
     if isinstance(shape, Mesh) and shape.extension() == ".vtk":
         return checked_volume(shape)
+    if isinstance(shape, (Mesh, Convex)):
+        return _filled(shape, resolution_hint)
     if type(shape) not in _MAKERS:
         known = ", ".join(sorted(kind.__name__ for kind in _MAKERS))
         raise RuntimeError(
             f"There are no tetrahedra for a deformable {shape}. Take one of these shapes: {known}; or a Mesh of a .vtk "
-            "file of tetrahedra."
+            "file of tetrahedra, or of a closed surface."
         )
     return _MAKERS[type(shape)](shape, resolution_hint)
 
@@ -148,6 +154,42 @@ def _capsule(shape: Capsule, hint: float) -> VolumeMesh:
     vertices = _rounded(vertices)
     vertices[:, 2] += on_axis
     return VolumeMesh(mesh.tetrahedron_array(), vertices)
+
+
+def _filled(shape: Mesh | Convex, hint: float) -> VolumeMesh:
+    """Tetrahedra in a closed surface, no larger, about, than a regular one with edges as long as the hint."""
+    surface, name = shape_surface(shape), shape.source().description()
+    if not is_closed(surface):
+        raise RuntimeError(
+            f"The surface in '{name}' is not closed: some edge does not have one triangle on each side. Close it, or "
+            "make the shape a Convex, which stands for the convex hull."
+        )
+    p = surface.vertex_array()
+    most = hint**3 / (6.0 * math.sqrt(2.0))  # a regular tetrahedron's volume
+    corners = p[surface.triangle_array()]
+    volume = float(np.einsum("ti,ti->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2]))) / 6.0
+    _check_count(volume / most if most > 0.0 else math.inf, hint)
+    try:
+        import tetgen
+    except ImportError:
+        raise RuntimeError(
+            f"The tetrahedra in the surface '{name}' need the package tetgen, which is not installed: pip install "
+            "tetgen; or give the tetrahedra as a .vtk file."
+        ) from None
+    mesher = tetgen.TetGen(np.ascontiguousarray(p), surface.triangle_array().astype(np.int32))
+    try:
+        nodes, tetrahedra, *_ = mesher.tetrahedralize(fixedvolume=True, maxvolume=most, quiet=True)
+    except RuntimeError as error:
+        raise RuntimeError(f"The surface in '{name}' cannot be filled with tetrahedra: {error}") from error
+    return _turned_outside(np.asarray(nodes, np.float64), np.array(tetrahedra, np.int64))
+
+
+def _turned_outside(vertices: Array, tetrahedra: Integers) -> VolumeMesh:
+    """The mesh of tetrahedra, whichever way their corners are counted."""
+    edges = vertices[tetrahedra[:, 1:]] - vertices[tetrahedra[:, :1]]
+    is_inside_out = np.linalg.det(edges) < 0.0
+    tetrahedra[is_inside_out, 2:] = tetrahedra[is_inside_out, :1:-1]
+    return VolumeMesh(tetrahedra, vertices)
 
 
 def _cells(length: float, hint: float) -> float:

@@ -78,7 +78,7 @@ class DeformableModel(PhysicalModel):
 
         Args:
             geometry_instance: the geometry at rest, at its pose in W; a Sphere, Ellipsoid, Box, Cylinder or Capsule, or
-                a Mesh of a .vtk file of tetrahedra.
+                a Mesh of a .vtk file of tetrahedra, or of a closed surface, which the package tetgen fills.
             model_instance: of the body; the default one if left out.
             config: its material, of which a copy is kept.
             resolution_hint: about how long edges are to be [m]; of no effect on a Mesh.

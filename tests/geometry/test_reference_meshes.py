@@ -1,5 +1,7 @@
 """Tetrahedra of deformable geometries at rest."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -113,7 +115,7 @@ def test_files_are_taken_as_they_are_and_scaled():
 
 
 def test_what_has_no_tetrahedra_is_refused_by_name():
-    for shape in (MeshcatCone(0.1, 0.2, 0.2), HalfSpace(), Convex(np.eye(3, 4), "corner")):
+    for shape in (MeshcatCone(0.1, 0.2, 0.2), HalfSpace()):
         with pytest.raises(RuntimeError, match=f"deformable {type(shape).__name__}.*Box, Capsule, Cylinder, Ell"):
             make_reference_mesh(shape, 0.1)
     for hint in (0.0, -1.0, float("nan"), float("inf")):
@@ -122,3 +124,9 @@ def test_what_has_no_tetrahedra_is_refused_by_name():
     for shape in (Box(1.0, 1.0, 1.0), Sphere(1.0)):
         with pytest.raises(RuntimeError, match="Take a greater hint"):
             make_reference_mesh(shape, 1e-3)
+
+
+def test_surfaces_need_the_package_that_fills_them(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tetgen", None)
+    with pytest.raises(RuntimeError, match=r"surface 'corner' need the package tetgen, .* pip install tetgen"):
+        make_reference_mesh(Convex(np.eye(3, 4), "corner"), 0.1)
