@@ -167,7 +167,7 @@ def _filled(shape: Mesh | Convex, hint: float) -> VolumeMesh:
     p = surface.vertex_array()
     most = hint**3 / (6.0 * math.sqrt(2.0))  # a regular tetrahedron's volume
     corners = p[surface.triangle_array()]
-    volume = float(np.einsum("ti,ti->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2]))) / 6.0
+    volume = abs(float(np.einsum("ti,ti->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])))) / 6.0
     _check_count(volume / most if most > 0.0 else math.inf, hint)
     try:
         import tetgen

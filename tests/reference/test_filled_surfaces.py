@@ -44,5 +44,6 @@ def test_surfaces_that_hold_nothing_are_refused_by_name():
     ):
         with pytest.raises(RuntimeError, match=words):
             make_reference_mesh(Mesh(source), 0.5)
-    with pytest.raises(RuntimeError, match=r"resolution hint of 0.0001 m, .* tetrahedra, more than"):
-        make_reference_mesh(Mesh(cube(0.0)), 1e-4)
+    for scale in ([1.0, 1.0, 1.0], [-1.0, 1.0, 1.0]):  # the mirrored surface is inside out
+        with pytest.raises(RuntimeError, match=r"resolution hint of 0.0001 m, .* tetrahedra, more than"):
+            make_reference_mesh(Mesh(cube(0.0), scale), 1e-4)
