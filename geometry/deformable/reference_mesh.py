@@ -31,6 +31,7 @@ from merganser.geometry.hydroelastic.mesh_shapes import checked_volume, is_close
 from merganser.geometry.hydroelastic.primitive_meshes import MOST_TETRAHEDRA
 from merganser.geometry.meshes.volume_mesh import VolumeMesh
 from merganser.geometry.shapes import Box, Capsule, Convex, Cylinder, Ellipsoid, Mesh, Shape, Sphere
+from merganser.geometry.volume import CalcVolume
 
 __all__ = ["make_reference_mesh"]
 
@@ -164,11 +165,8 @@ def _filled(shape: Mesh | Convex, hint: float) -> VolumeMesh:
             f"The surface in '{name}' is not closed: some edge does not have one triangle on each side. Close it, or "
             "make the shape a Convex, which stands for the convex hull."
         )
-    p = surface.vertex_array()
     most = hint**3 / (6.0 * math.sqrt(2.0))  # a regular tetrahedron's volume
-    corners = p[surface.triangle_array()]
-    volume = abs(float(np.einsum("ti,ti->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])))) / 6.0
-    _check_count(volume / most if most > 0.0 else math.inf, hint)
+    _check_count(abs(CalcVolume(shape)) / most if most > 0.0 else math.inf, hint)
     try:
         import tetgen
     except ImportError:
@@ -176,20 +174,13 @@ def _filled(shape: Mesh | Convex, hint: float) -> VolumeMesh:
             f"The tetrahedra in the surface '{name}' need the package tetgen, which is not installed: pip install "
             "tetgen; or give the tetrahedra as a .vtk file."
         ) from None
-    mesher = tetgen.TetGen(np.ascontiguousarray(p), surface.triangle_array().astype(np.int32))
+    vertices, triangles = surface.vertex_array(), surface.triangle_array()
+    mesher = tetgen.TetGen(np.ascontiguousarray(vertices), triangles.astype(np.int32))
     try:
         nodes, tetrahedra, *_ = mesher.tetrahedralize(fixedvolume=True, maxvolume=most, quiet=True)
     except RuntimeError as error:
         raise RuntimeError(f"The surface in '{name}' cannot be filled with tetrahedra: {error}") from error
-    return _turned_outside(np.asarray(nodes, np.float64), np.array(tetrahedra, np.int64))
-
-
-def _turned_outside(vertices: Array, tetrahedra: Integers) -> VolumeMesh:
-    """The mesh of tetrahedra, whichever way their corners are counted."""
-    edges = vertices[tetrahedra[:, 1:]] - vertices[tetrahedra[:, :1]]
-    is_inside_out = np.linalg.det(edges) < 0.0
-    tetrahedra[is_inside_out, 2:] = tetrahedra[is_inside_out, :1:-1]
-    return VolumeMesh(tetrahedra, vertices)
+    return VolumeMesh(np.array(tetrahedra, np.int64), np.asarray(nodes, np.float64))
 
 
 def _cells(length: float, hint: float) -> float:
