@@ -121,6 +121,7 @@ def test_a_short_advance_with_contact_takes_few_calls(monkeypatch: pytest.Monkey
 
 
 def test_a_long_advance_is_compiled_from_the_first_step_and_a_short_one_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MERGANSER_PLAN", raising=False)
     monkeypatch.setattr(later_code, "_state", later_code._State())
     monkeypatch.setattr(later_code, "_next_look", {})
     monkeypatch.setattr(LaterCode, "is_there", lambda _code: True)
