@@ -24,7 +24,8 @@ READ_ANEW = AGAIN + 7  # what a handler comes to that has changed what the event
     WATCHING,  # time passes, in a step that Python takes
     ENDING,  # the step has ended: which events are due?
     PUBLISHING,
-) = range(5)
+    UPDATING_IN_PYTHON,  # Python makes the updates that are pending
+) = range(6)
 
 _number = itertools.count()
 # Fields of integers. First what changes:
@@ -69,6 +70,7 @@ WATCH = next(_number)  # when to look for signals, see below
 LOOK = next(_number)  # functions of Python: looks for signals and shows progress
 ADD_GROUP = next(_number)  # adds the group of the clocks in DUE
 MAKE_ROOM = next(_number)  # makes room in logs
+UPDATE_IN_PYTHON = next(_number)  # makes the updates of a group that is left to Python
 TAKE_WATCHED_STEP = next(_number)  # takes a step and watches witness functions; 0 if there are none
 NUM_INTEGERS = next(_number)
 
@@ -119,7 +121,7 @@ HAS_NATIVE_UPDATES = 2
 HAS_PUBLISHES = 4
 HAS_NATIVE_PUBLISHES = 8
 HAS_LOGS = 16
-NEEDS_PYTHON_STEP = 32
+IS_LEFT_TO_PYTHON = 32  # all updates of the group: among them are unrestricted ones in Python
 HAS_STATE_UPDATES = 64
 CHANGES_DERIVATIVES = 128  # whether the time derivatives depend on what the updates change
 HAS_DISCRETE_UPDATES = 256  # among the updates are discrete ones

@@ -97,10 +97,10 @@ def _make_updates(i: Any) -> int:
     """Makes the updates that are due. If an operation fails nothing is changed; Python then says why."""
     group = _group(i)
     flags = group[f.GROUP_FLAGS]
-    if flags & f.NEEDS_PYTHON_STEP:
-        return f.PYTHON_STEP
-    i[f.HAS_UPDATED] |= flags & (f.HAS_UPDATES | f.HAS_STATE_UPDATES)
+    i[f.HAS_UPDATED] |= flags & (f.HAS_UPDATES | f.HAS_STATE_UPDATES | f.IS_LEFT_TO_PYTHON)
     outcome = SUCCEEDED
+    if flags & f.IS_LEFT_TO_PYTHON:
+        outcome = call_python(i[f.UPDATE_IN_PYTHON], i[f.FAILURE])
     if flags & f.HAS_STATE_UPDATES and not i[f.STATE_IS_UPDATED]:
         outcome = _update_state(i, group)
     if outcome == SUCCEEDED and flags & f.HAS_UPDATES:

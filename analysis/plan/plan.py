@@ -15,7 +15,9 @@ from merganser.analysis.plan.loop import advance
 from merganser.analysis.plan.program import Program
 from merganser.analysis.plan.running import evaluate
 from merganser.analysis.simulation.clocks import forget_strikes
+from merganser.analysis.simulation.due_events import DueEvents
 from merganser.analysis.simulation.event_schedule import NOTHING, EventList, SimultaneousEvents
+from merganser.analysis.simulation.simulator_status import SimulatorStatus
 from merganser.framework.core.declarations.events import DID_ITS_WORK, DID_NOTHING, EventKind, EventStatus, most_severe
 from merganser.framework.core.declarations.execution import NOTHING_BEGUN, Begun
 from merganser.framework.native import kernel_address, specialize
@@ -62,8 +64,8 @@ class Plan:
     """The compiled way to advance one Context.
 
     It takes the same steps with the same events in the same order as `Simulator._advance_one_step`, and leaves to
-    that what is out of the ordinary: unrestricted updates, steps that fail. A step that ends where a witness function
-    triggers is a callback; its events are those of the loop.
+    that what is out of the ordinary, such as steps that fail. A step that ends where a witness function triggers is a
+    callback; its events are those of the loop.
 
     An exception or interrupt may come at any moment, also while the program is made or grows. A program is therefore
     out of date until it is complete, and `leave` can be called again where it was cut short itself.
@@ -74,10 +76,8 @@ class Plan:
         integrator: whose steps are compiled, unless there is no continuous state.
 
     Attributes:
-        pending, owed, statuses, begun: see DueEvents. As long as the loop runs, `statuses` has only those of handlers
-            that end the simulation.
+        statuses: of handlers that end the simulation, as long as the loop runs.
         fields, reals: what the loop knows, see fields.py.
-        num_steps, num_state_updates, num_updates, num_publishes: what has been done in this advance.
         left_out: publish events that nobody wanted at their time, to happen where the advance ends.
     """
 
@@ -105,10 +105,13 @@ class Plan:
         self._outcome = SUCCEEDED  # of the loop
         self._has_new_reads = False  # whether it has become known that event handlers read more
         self._show: Callable[[float], None] = _show_nothing
-        self._callbacks = self._look, self._add_group_in_loop, self._make_room
-        self._integers[f.LOOK], self._integers[f.ADD_GROUP], self._integers[f.MAKE_ROOM] = map(id, self._callbacks)
+        self._callbacks = self._look, self._add_group_in_loop, self._make_room, self._update_in_python
+        fields = f.LOOK, f.ADD_GROUP, f.MAKE_ROOM, f.UPDATE_IN_PYTHON
+        self._integers[list(fields)] = list(map(id, self._callbacks))  # they are kept, as the loop has their addresses
         self._watched_step: WatchedStep | None = None
-        self.begin(NOTHING, None)
+        self._due, self._status = DueEvents(self.time()), SimulatorStatus(self.time())  # those of the advance
+        self.left_out: EventList = []
+        self.statuses: list[EventStatus] = []
         self._address = address_of_array(self._integers)
         self._set_up_loop()
         self._lower()
@@ -195,26 +198,22 @@ class Plan:
 
     # ------------------------------------------------------------------ running
 
-    def begin(self, pending: SimultaneousEvents, watch: WitnessWatch | None) -> None:
-        """To be called before an advance, with the events that are due now, and what watches witness functions."""
-        if watch is None:
-            self._watched_step = None
-        elif self._watched_step is None or self._watched_step.watch is not watch:
-            self._watched_step = WatchedStep(self, self._schedule, watch)
-        self.pending, self.begun = pending, NOTHING_BEGUN
-        self.owed: EventList = []
-        self.left_out: EventList = []
-        self.statuses: list[EventStatus] = []
-        self._outcome = SUCCEEDED
-        self.num_steps = self.num_state_updates = self.num_updates = self.num_publishes = 0
-
-    def advance(self, boundary_time: float, progress: SimulationProgress, is_single_step: bool = False) -> bool:
+    def advance(
+        self,
+        due: DueEvents,
+        watch: WitnessWatch | None,
+        status: SimulatorStatus,
+        progress: SimulationProgress,
+        is_single_step: bool = False,
+    ) -> bool:
         """Runs until the boundary time, until an event handler ends the simulation, or until Python has to take a step.
 
-        `leave` is to be called afterwards in any case.
+        `leave` is to be called afterwards in any case; it puts into `due` what has been done and is still to be done.
 
         Args:
-            boundary_time: where to stop [s].
+            due: the events that are due now.
+            watch: watches witness functions; None if there are none.
+            status: of the advance, which knows where to stop.
             progress: what shows it.
             is_single_step: whether to stop after one step in any case.
 
@@ -225,6 +224,10 @@ class Plan:
             Exception: what a callback has raised. The context is at the beginning of the step then, after the updates
                 there, or where the event happened.
         """
+        if watch is None:
+            self._watched_step = None
+        elif self._watched_step is None or self._watched_step.watch is not watch:
+            self._watched_step = WatchedStep(self, self._schedule, watch)
         self._has_failed = self.drops_publishes = False
         self._num_calls += 1
         is_time_to_look = self._num_calls % _CALLS_BETWEEN_LOOKS == 0
@@ -234,11 +237,12 @@ class Plan:
             is_current = self._version != _OUT_OF_DATE
         if not is_current or (is_time_to_look and self._program.may_be_lowered_further()):
             self._lower()
-        group = self._group_of(self.pending)
+        group = self._group_of(due.pending)
         store = self._store
         if group is None or not self._is_allowed or store.computing or store.num_disturbances:
             return False
-        self._enter(boundary_time, group, 1 if is_single_step else _PLENTY)
+        self._due, self._status = due, status
+        self._enter(status.boundary_time(), group, 1 if is_single_step else _PLENTY)
         self._show = progress.update
         try:
             outcome = self._run()
@@ -269,6 +273,8 @@ class Plan:
 
     def _enter(self, boundary_time: float, group: int, num_steps: int) -> None:
         i, s = self.fields, self._steps
+        self.statuses, self._outcome = [], SUCCEEDED
+        self._due.statuses, self._due.begun = [], NOTHING_BEGUN
         self._integers[: f.STEP] = 0  # among them all counts
         i[f.PENDING], i[f.NEEDS_ALL], i[f.STEPS_LEFT] = group, 1, num_steps
         i[f.ROOM_IN_LOGS] = self._room_in_logs
@@ -302,14 +308,27 @@ class Plan:
         if self._watched_step is not None:
             self._watched_step.note_updates()
             self._watched_step.note_end()
-        self.num_steps, self.num_updates, self.num_publishes = i[f.NUM_STEPS], i[f.NUM_UPDATES], i[f.NUM_PUBLISHES]
-        self.num_state_updates = i[f.NUM_STATE_UPDATES]
         for write_back in self._program.write_backs:
             write_back()
-        if self._has_failed and i[f.PLACE] != f.PUBLISHING:
-            self.num_publishes -= 1  # publish events that fail do not count
-        self._find_pending_events()
         self._note_left_out()
+        self._hand_over(self.time(), self._pending(), self._owed(), *self._outcomes())
+
+    def _hand_over(
+        self, time: float, pending: SimultaneousEvents, owed: EventList, statuses: list[EventStatus], begun: Begun
+    ) -> None:
+        """Notes for Python what is due, and adds up what has been done."""
+        # No signal is looked at.
+        i, due = self.fields, self._due
+        num_steps, num_unrestricted, num_discrete = i[f.NUM_STEPS], i[f.NUM_STATE_UPDATES], i[f.NUM_UPDATES]
+        num_steps += i[f.PLACE] == f.ENDING  # the step has ended, and what is due there could not be found out
+        num_publishes = i[f.NUM_PUBLISHES]
+        num_publishes -= self._has_failed and i[f.PLACE] != f.PUBLISHING  # publish events that fail do not count
+        due.time, due.pending, due.owed, due.statuses, due.begun = time, pending, owed, statuses, begun
+        due.num_steps += num_steps
+        due.num_unrestricted_updates += num_unrestricted
+        due.num_discrete_updates += num_discrete
+        due.num_publishes += num_publishes
+        due.num_before = due.num_before[0] + num_unrestricted, due.num_before[1] + num_discrete
         self._is_running = False
 
     def _note_left_out(self) -> None:
@@ -318,38 +337,48 @@ class Plan:
                 self.left_out.append(handler.events[0])
             handler.left_out[0] = 0
 
-    def _find_pending_events(self) -> None:
-        """What is due where the loop has stopped, and what of the publish events of the last step is missing."""
-        i = self.fields
-        group, place = i[f.PENDING], i[f.PLACE]
-        self.pending = NOTHING if group < 0 else self._program.events[group]
-        if place == f.ENDING:  # the step has ended, and what is due there could not be found out
-            self.pending = self._schedule.step_events(i[f.DUE])
-            self.owed, self.num_steps = self.pending.publish, i[f.NUM_STEPS] + 1
-        elif i[f.STATE_IS_UPDATED]:
-            self.pending = SimultaneousEvents([], self.pending.discrete, [])
-        elif place == f.PUBLISHING and not self.drops_publishes:
-            self.owed = self.pending.publish
+    def _pending(self) -> SimultaneousEvents:
+        """What is due where the loop has stopped."""
+        i, group = self.fields, self.fields[f.PENDING]
+        if i[f.PLACE] == f.ENDING:
+            return self._schedule.step_events(i[f.DUE])
+        if i[f.PLACE] == f.UPDATING_IN_PYTHON:
+            return self._due.pending
+        events = NOTHING if group < 0 else self._program.events[group]
+        return SimultaneousEvents([], events.discrete, []) if i[f.STATE_IS_UPDATED] else events
+
+    def _owed(self) -> EventList:
+        """What of the publish events of the last step may be missing."""
+        place = self.fields[f.PLACE]
+        is_missing = place == f.ENDING or (place == f.PUBLISHING and not self.drops_publishes)
+        return self._pending().publish if is_missing else []
+
+    def _outcomes(self) -> tuple[list[EventStatus], Begun]:
+        """What the events have come to, and what has been computed of the updates that are pending."""
+        i, place = self.fields, self.fields[f.PLACE]
+        if place == f.UPDATING_IN_PYTHON:
+            return self._due.statuses, self._due.begun
+        if place == f.PUBLISHING and not self.drops_publishes:
             others = DID_ITS_WORK if i[f.HAS_EFFECT] else DID_NOTHING
-            self.statuses = [*self.statuses, *[others] * (i[f.HANDLED] - len(self.statuses))]
+            return [*self.statuses, *[others] * (i[f.HANDLED] - len(self.statuses))], NOTHING_BEGUN
         if self._outcome == RAISED and place == f.UPDATING:  # these updates have not been made, and happen again
-            self.statuses = []
+            return [], NOTHING_BEGUN
         if self._outcome == f.PYTHON_UPDATES:
-            begin = self._program.groups[f.GROUP_SIZE * group + f.UPDATE_BEGIN]
+            begin = self._program.groups[f.GROUP_SIZE * i[f.PENDING] + f.UPDATE_BEGIN]
             called = range(begin, begin + i[f.HANDLED])
             handlers = [handler for handler in self._program.update_handlers if handler.number in called]
             if handlers:
-                self._pass_on_updates(handlers[-1])
+                return [], self._begun(handlers[-1])
+        return self.statuses, NOTHING_BEGUN
 
-    def _pass_on_updates(self, handler: Handler) -> None:
-        """Leaves to Python the discrete updates that come after those of the last handler that has been called."""
-        last, events = handler.events[-1], self.pending.discrete
+    def _begun(self, handler: Handler) -> Begun:
+        """The discrete updates up to those of the last handler that has been called; the others are left to Python."""
+        last, events = handler.events[-1], self._pending().discrete
         number = next(n for n, item in enumerate(events) if item[0] is last[0] and item[1] is last[1]) + 1
         contexts = dict.fromkeys(context for context, _ in events[:number])
         has_effect = self.fields[f.HAS_EFFECT]
         updates = [(context, context.room_for_update()) for context in contexts] if has_effect else []
-        statuses = [DID_ITS_WORK if has_effect else DID_NOTHING, *self.statuses]
-        self.begun, self.statuses = Begun(updates, number, statuses), []
+        return Begun(updates, number, [DID_ITS_WORK if has_effect else DID_NOTHING, *self.statuses])
 
     def note_changes(self, valid: int = 0) -> None:
         """Before Python looks: marks as out of date what the loop has changed, and as valid what it has computed.
@@ -422,6 +451,20 @@ class Plan:
         """Makes room in logs."""
         self._place_logs()
         return AGAIN if self.fields[f.IS_OUT_OF_DATE] else SUCCEEDED
+
+    def _update_in_python(self) -> int:
+        """Makes the updates that are due, as all of their group are left to Python."""
+        i, due, status = self.fields, self._due, self._status
+        self.note_changes()
+        for write_back in self._program.write_backs:
+            write_back()
+        due.time, due.pending = self.time(), self._program.events[i[f.PENDING]]
+        i[f.PLACE] = f.UPDATING_IN_PYTHON
+        due.update(status)
+        self.note_callback()
+        i[f.MUST_STOP] = not status.succeeded()
+        i[f.IS_OUT_OF_DATE] = i[f.IS_OUT_OF_DATE] or not self.is_current()
+        return SUCCEEDED
 
     def note_callback(self, has_effect: bool = True) -> None:
         """Takes note of what a callback may have done.

@@ -157,13 +157,13 @@ class Program:
         row[f.GROUP_CLOCKS] = clocks
         changes = 0
         joining = [item for item in events.discrete if item[1].joins_discrete_updates]
-        needs_python = not self._are_native([*events.unrestricted, *joining])
-        if needs_python:
-            row[f.GROUP_FLAGS] = f.NEEDS_PYTHON_STEP
-        elif events.unrestricted:
-            changes |= self._add_state_updates(row, events.unrestricted)
-        if events.discrete and not needs_python:
-            changes |= self._add_updates(row, events.discrete)
+        if not self._are_native([*events.unrestricted, *joining]):
+            row[f.GROUP_FLAGS] = f.IS_LEFT_TO_PYTHON
+        else:
+            if events.unrestricted:
+                changes |= self._add_state_updates(row, events.unrestricted)
+            if events.discrete:
+                changes |= self._add_updates(row, events.discrete)
         if events.publish:
             self._add_publishes(row, events.publish)
         if changes & self.derivatives:
