@@ -27,7 +27,7 @@ from merganser.analysis.simulation.event_schedule import EventSchedule
 from merganser.framework.core.context.store import FixedInputPortValue
 from merganser.framework.core.inside import may_have_witnesses
 from merganser.framework.native import device, kernel, kernel_address
-from merganser.framework.native.memory.records_of_arrays import numbers_of
+from merganser.framework.native.memory.records_of_arrays import copy_of_record, numbers_of
 from merganser.framework.native.memory.tape import call_kernel, doubles_at, integers_at
 from merganser.framework.native.operations.assembly import offset_in
 
@@ -187,7 +187,8 @@ class BatchWorker:
             raise LookupError
         plan._enter(math.inf, -1, 0)
         integrator._integers[sf.IS_CURRENT] = 0
-        self._progress: Array = np.array(numbers_of(plan.now))
+        self._start = copy_of_record(plan.now)
+        self._start_as_integers = numbers_of(self._start)
         self._step_fields: Array = integrator._integer_array[: sf.NUM_STATES].copy()  # those before the problem
         self._step_reals: Array = integrator._real_array.copy()
         self.may_read_abstract_values = may_read_abstract_values(context)
@@ -256,7 +257,7 @@ class BatchWorker:
         plan._begin_slice()
         while True:
             outcome: int = advance_rows(
-                self._loop, plan.address, self._progress, self._step_fields, self._step_reals,
+                self._loop, plan.address, self._start_as_integers, self._step_fields, self._step_reals,
                 self.offsets, self.results_at, rows, boundary_time, marks, results, counts,
             )  # fmt: skip
             if outcome == f.DONE:
@@ -298,7 +299,7 @@ class BatchWorker:
             slots[n].value = box
         self._logs = [(box.get_value(), box.get_value().num_samples()) for box in boxes]
         self._plan._place_logs()
-        self._progress[f.Progress._fields.index("room_in_logs")] = self._plan.now.room_in_logs
+        self._start.room_in_logs = self._plan.now.room_in_logs
 
     def forget_samples(self) -> None:
         """Takes out of the logs what a simulation has written that is not complete."""

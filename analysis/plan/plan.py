@@ -361,7 +361,7 @@ class Plan:
         if self._outcome == RAISED and place == f.UPDATING:  # these updates have not been made, and happen again
             return [], NOTHING_BEGUN
         if self._outcome == f.PYTHON_UPDATES:
-            begin = self._program.first_update(now.pending)
+            begin = self._program.records[now.pending].update_begin
             called = range(begin, begin + now.handled)
             handlers = [handler for handler in self._program.update_handlers if handler.number in called]
             if handlers:

@@ -16,7 +16,7 @@ from merganser.framework.core.context.derivatives import slots_behind
 from merganser.framework.core.context.store import CacheSlot
 from merganser.framework.core.declarations.events import DeclaredEvent, EventKind
 from merganser.framework.native.memory.growing_array import GrowingArray
-from merganser.framework.native.memory.records_of_arrays import new_record, numbers_of, size_of
+from merganser.framework.native.memory.records_of_arrays import new_record, numbers_of
 from merganser.framework.native.operations.assembly import Assembly, offset_in, order_of_computation
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ class Program:
     Attributes:
         num_callbacks: how much is left to Python.
         group_numbers: the number of each group, by the bits of its clocks.
-        groups, places_of_groups: what the loop needs to know of the groups, see loop_state.py.
+        records: what the loop needs to know of each group, see loop_state.py.
+        groups, places_of_groups: the same one after the other, and where they are found.
         events: those of each group.
         changes: for each bit of CHANGED the mask of the cache entries that depend on what has changed.
         derivatives: mask of the time derivatives.
@@ -73,6 +74,7 @@ class Program:
         self.num_callbacks = 0
         self.group_numbers: dict[int, int] = {}
         self.events: list[SimultaneousEvents] = []
+        self.records: list[Any] = []
         self._rows: list[int] = []
         self._row_array = GrowingArray(np.int64)
         self.places_of_groups: NDArray[Any] = np.zeros(_FIRST_PLACES, dtype=np.int64)
@@ -95,10 +97,6 @@ class Program:
     def may_be_lowered_further(self) -> bool:
         """Whether something that was left to Python is an operation by now."""
         return any(native.resolve(context) is not None for native, context in self._assembly.waiting)
-
-    def first_update(self, number: int) -> int:
-        """The number of the first operation of the discrete updates of a group."""
-        return self._rows[size_of(f.Group) * number + f.Group._fields.index("update_begin")]
 
     def is_current(self) -> bool:
         """Whether all operations are still right."""
@@ -176,7 +174,8 @@ class Program:
         number = len(self.events)
         self.changes[min(f.FIRST_GROUP_BIT + number, f.LAST_GROUP_BIT)] |= changes
         self.events.append(events)
-        self._rows += numbers_of(row)
+        self.records.append(row)
+        self._rows += numbers_of(row).tolist()
         self._note_place(clocks, number)
         self.group_numbers[clocks] = number
 

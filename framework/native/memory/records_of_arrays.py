@@ -38,8 +38,8 @@ from merganser.framework.native.compiler.extending import import_whole, intrinsi
 from merganser.framework.native.memory.addresses import address_of_array
 
 __all__ = ["FLOAT", "INTEGER", "ONE_VALUE", "ArrayOf", "Code", "Field", "Placed", "RecordOf", "address_of_record",
-           "clear_record", "fields_of", "integers_of", "new_record", "numbers_of", "placed_beside", "record_at",
-           "size_of"]  # fmt: skip
+           "clear_record", "copy_of_record", "fields_of", "integers_of", "new_record", "numbers_of", "placed_beside",
+           "record_at", "size_of"]  # fmt: skip
 
 FLOAT, INTEGER = np.dtype(np.float64), np.dtype(np.int64)
 ONE_VALUE = "one value"
@@ -243,9 +243,14 @@ def clear_record(record: Any) -> None:
     ctypes.memset(ctypes.addressof(record), 0, ctypes.sizeof(record))
 
 
-def numbers_of(record: Any) -> list[int]:
-    """The integers of such a record, floats as their bits."""
-    return np.frombuffer(record, dtype=np.int64).tolist()
+def copy_of_record(record: Any) -> Any:
+    """Another such record with the same numbers."""
+    return type(record).from_buffer_copy(record)
+
+
+def numbers_of(record: Any) -> np.ndarray[Any, Any]:
+    """The numbers of such a record as integers, floats as their bits: an array that changes with it."""
+    return np.frombuffer(record, dtype=np.int64)
 
 
 # ------------------------------------------------------------------ the side of compiled code
