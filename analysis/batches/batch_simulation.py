@@ -12,7 +12,7 @@ import dataclasses
 import math
 import threading
 import time as wall_clock
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from merganser.framework.core.values.arguments import checked_number
 
 if TYPE_CHECKING:
     from merganser.analysis.batches.rows import BatchWorker
+    from merganser.analysis.batches.worlds import Worlds
 
 __all__ = ["BatchResult", "BatchSimulator", "batch_simulate"]
 
@@ -122,10 +123,32 @@ class BatchSimulator:
         self._run(runs, final_time, failures)
         return BatchResult(runs.times_out, runs.states_out, runs.num_steps, runs.statuses, runs.logs)
 
+    def make_worlds(self, num_worlds: int, set_up: Callable[[Context, int], object] | None = None) -> Worlds:
+        """Makes many copies of the system, to be advanced side by side, in a hundredth of the room of Contexts.
+
+        Args:
+            num_worlds: how many.
+            set_up: called with a Context that has the values of the batch's, and the number of the world; sets there
+                what the world starts with: state, time, parameters such as masses, fixed inputs, seeds.
+
+        Raises:
+            ValueError: the number is negative.
+        """
+        from merganser.analysis.batches.worlds import Worlds
+
+        return Worlds(self._context, num_worlds, set_up)
+
     def advance(
-        self, contexts: Sequence[Context], final_time: float, *, failures: dict[int, Exception] | None = None
+        self,
+        contexts: Sequence[Context] | Worlds,
+        final_time: float,
+        *,
+        failures: dict[int, Exception] | None = None,
     ) -> list[SimulatorStatus]:
-        """Advances many root contexts of the system, each from its own time.
+        """Advances many root contexts of the system, or worlds, each from its own time.
+
+        After an interrupt, those that are through are at the final time and all others where they were, so that the
+        same call goes on.
 
         Args:
             contexts: each has its own time, state, parameters, fixed inputs and logs.
@@ -139,9 +162,13 @@ class BatchSimulator:
         Raises:
             ValueError: a context is there twice, or belongs to another system.
         """
-        runs = ContextRuns(self._system, contexts)
+        runs: Any = contexts
+        if hasattr(contexts, "template"):
+            self._system.ValidateContext(contexts.template)
+        else:
+            runs = ContextRuns(self._system, contexts)
         self._run(runs, final_time, failures)
-        return runs.statuses
+        return list(runs.statuses)
 
     # ------------------------------------------------------------------ one after the other
 
@@ -334,6 +361,7 @@ def _run_block(work: _Work, worker: BatchWorker, start: int, end: int) -> None:
         mine = indices[part]
         if singly:
             worker.use_logs(runs.boxes(worker, mine[0]))
+            worker.use_abstract_state(runs.abstract_state(mine[0]))
         is_complete = False
         try:
             skipped = _run_rows(work, worker, rows[part], results, counts)
