@@ -60,9 +60,16 @@ def _may_read(context: Context) -> bool:
 
 
 def have_same_abstract_values(one: Context, other: Context) -> bool:
-    """Whether the abstract parameters of two contexts of one system are the same, as far as can be seen."""
+    """Whether abstract parameters and fixed inputs of two contexts of one system are the same, as far as can be seen."""
     mine, others = (context.peek_parameters().get_abstract_parameter for context in (one, other))
-    return all(_are_same(mine(i), others(i)) for i in range(one.num_abstract_parameters()))
+    parameters = all(_are_same(mine(i), others(i)) for i in range(one.num_abstract_parameters()))
+    return parameters and all(map(_are_same, _abstract_inputs(one), _abstract_inputs(other)))
+
+
+def _abstract_inputs(context: Context) -> list[Any]:
+    """The values of abstract-valued input ports of a root context, and of all below, that are fixed."""
+    sources = [source for part in context.parts() for source in part.sources if isinstance(source, FixedInputPortValue)]
+    return [source.value for source in sources if not isinstance(source.value, BasicVector)]
 
 
 def _are_same(one: Any, other: Any) -> bool:

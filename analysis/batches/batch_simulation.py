@@ -147,8 +147,9 @@ class BatchSimulator:
     ) -> list[SimulatorStatus]:
         """Advances many root contexts of the system, or worlds, each from its own time.
 
-        After an interrupt, those that are through are at the final time and all others where they were, so that the
-        same call goes on.
+        After an interrupt, some are at the final time, and all others where they were. Worlds that are at the final
+        time stay as they are, so that the same call goes on. (A Simulator, and so a Context, would make the updates
+        that are due at that time.)
 
         Args:
             contexts: each has its own time, state, parameters, fixed inputs and logs.
@@ -219,6 +220,9 @@ class BatchSimulator:
 
     def _simulate_alone(self, work: _Work, index: int) -> None:
         context = work.runs.context(index)
+        if work.runs.may_rest and context.get_time() == work.end:
+            work.note(1)
+            return
         simulator = self._make_simulator(context)
         status = SimulatorStatus(work.end)
         try:
@@ -353,6 +357,9 @@ def _run_block(work: _Work, worker: BatchWorker, start: int, end: int) -> None:
     runs = work.runs
     indices, rows = runs.load(worker, start, end)
     work.left.extend(sorted(set(range(start, end)).difference(indices)))
+    if runs.may_rest and (rows[:, 0] == work.end).any():
+        moving = np.flatnonzero(rows[:, 0] != work.end)
+        indices, rows = [indices[n] for n in moving], rows[moving]
     singly = worker.leaves_traces() and runs.wants_traces(worker)
     parts = [slice(n, n + 1) for n in range(len(rows))] if singly else [slice(0, len(rows))]
     for part in parts:

@@ -30,11 +30,14 @@ class ContextRuns:
     Attributes:
         template: the first one.
         statuses: how each simulation has ended.
+        may_rest: whether simulations that are at the final time already are left as they are.
 
     Raises:
         ValueError: a context is there twice, or belongs to another system.
         RuntimeError: a context is part of a larger one.
     """
+
+    may_rest = False
 
     def __init__(self, system: System, contexts: Sequence[Context]) -> None:
         self._contexts = list(contexts)
@@ -116,11 +119,14 @@ class StateRuns:
         num_steps: shape [n].
         statuses: how they have ended.
         logs: what they have logged, by sink.
+        may_rest: as above.
 
     Raises:
         ValueError: sizes do not match.
         IndexError: there is no such port or group.
     """
+
+    may_rest = False
 
     def __init__(
         self,

@@ -343,6 +343,14 @@ class BatchWorker:
         for n in self.settled or ():
             boxes[n].SetFrom(mine[n])
 
+    def copy_generators_to(self, boxes: Sequence[Any]) -> None:
+        """Gives the boxes of another abstract state the generators alone: 10 us, where samples of contacts take 100."""
+        mine = abstract_state_of(self.context)
+        for write_back, n in zip(self._plan._program.write_backs, self.settled or ()):
+            if hasattr(write_back, "box"):
+                write_back()
+                boxes[n].SetFrom(mine[n])
+
 
 def _check_events(simulator: Simulator) -> None:
     """Raises LookupError if a simulation has events or settings that are left to Python."""

@@ -41,18 +41,21 @@ class Worlds:
     Args:
         context: with the values that hold where nothing else is said; it is not changed.
         num_worlds: how many.
-        set_up: called with a Context and the number of the world, to set there what the world starts with; from the
-            thread that makes the worlds, one after the other.
+        set_up: called with a Context and the number of the world, one after the other, to set there what the world
+            starts with. Ports that it fixes for the first world keep that value in all others that get none.
 
     Attributes:
         template: a Context with the wires and the abstract values of the first world.
         statuses: how the last advance of each world has ended; None before the first one.
         num_steps: taken by each world in its last advance, shape [num_worlds].
+        may_rest: whether worlds that are at the final time already are left as they are.
 
     Raises:
         ValueError: the number is negative.
         RuntimeError: the context is part of the context of a larger diagram.
     """
+
+    may_rest = True
 
     def __init__(
         self, context: Context, num_worlds: int, set_up: Callable[[Context, int], object] | None = None
@@ -64,6 +67,9 @@ class Worlds:
         self.template: Any = context.Clone()
         if set_up is not None and num_worlds > 0:
             set_up(self.template, 0)
+        self._start = self.template.store.flat.copy()
+        known = independent_offsets(self._origin)  # all but inputs that the first world alone has fixed
+        self._start[known] = self._origin.store.flat[known]
         self._routing = routing_of(self.template)
         self._offsets = independent_offsets(self.template)
         self._results_at = np.searchsorted(self._offsets, result_offsets(self.template))
@@ -97,20 +103,19 @@ class Worlds:
             IndexError: there is no such world.
         """
         chosen = range(len(self)) if indices is None else [self._checked(index) for index in indices]
-        start, boxes = self._origin.store.flat, abstract_state_of(self._origin)
+        boxes = abstract_state_of(self._origin)
         context: Context | None = None
         for index in chosen:
-            if context is None or context.store.routing != routing:  # else one serves all worlds, 20 times as fast
-                context = self._origin.Clone()
-                routing = context.store.routing
-            context.store.flat[:] = start
+            if context is None:
+                context = self.template.Clone()
+            context.store.flat[:] = self._start
             context.store.invalid = (1 << context.store.layout.num_entries) - 1
             for mine, box in zip(abstract_state_of(context), boxes):
                 mine.SetFrom(box)
             if self._set_up is not None:
                 self._set_up(context, index)
             if self._keep(index, context):
-                context = None
+                context = None  # else one serves all worlds, in a twentieth of the time
 
     def make_context(self, index: int) -> Context:
         """A new Context with all that a world has now, to look at; changing it does not change the world.
@@ -247,11 +252,11 @@ class Worlds:
         for index in indices:
             self.statuses[index] = SimulatorStatus(end)
         template = abstract_state_of(self.template)
-        if self.wants_traces(worker):
+        if worker.has_generators():
             for index in indices:
                 boxes = self._abstract_states.setdefault(index, [])
                 boxes += [box.Clone() for box in template[len(boxes) :]]
-                worker.copy_abstract_state_to(boxes)
+                worker.copy_generators_to(boxes)
         elif worker.has_samples():  # those of before are out of date
             for index in indices:
                 kept = self._abstract_states.get(index, [])
