@@ -60,7 +60,7 @@ def _may_read(context: Context) -> bool:
 
 
 def have_same_abstract_values(one: Context, other: Context) -> bool:
-    """Whether abstract parameters and fixed inputs of two contexts of one system are the same, as far as can be seen."""
+    """Whether abstract parameters and fixed inputs of two contexts of a system are the same, as far as can be seen."""
     mine, others = (context.peek_parameters().get_abstract_parameter for context in (one, other))
     parameters = all(_are_same(mine(i), others(i)) for i in range(one.num_abstract_parameters()))
     return parameters and all(map(_are_same, _abstract_inputs(one), _abstract_inputs(other)))

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.analysis.batches.batch import num_workers
 from merganser.analysis.batches.batch_sources import ContextRuns, StateRuns
+from merganser.analysis.batches.worlds import Worlds
 from merganser.analysis.progress import SimulationProgress
 from merganser.analysis.simulation.simulator import Simulator
 from merganser.analysis.simulation.simulator_config import ApplySimulatorConfig, SimulatorConfig
@@ -31,7 +32,6 @@ from merganser.framework.core.values.arguments import checked_number
 
 if TYPE_CHECKING:
     from merganser.analysis.batches.rows import BatchWorker
-    from merganser.analysis.batches.worlds import Worlds
 
 __all__ = ["BatchResult", "BatchSimulator", "batch_simulate"]
 
@@ -134,8 +134,6 @@ class BatchSimulator:
         Raises:
             ValueError: the number is negative.
         """
-        from merganser.analysis.batches.worlds import Worlds
-
         return Worlds(self._context, num_worlds, set_up)
 
     def advance(
@@ -164,7 +162,7 @@ class BatchSimulator:
             ValueError: a context is there twice, or belongs to another system.
         """
         runs: Any = contexts
-        if hasattr(contexts, "template"):
+        if isinstance(contexts, Worlds):
             self._system.ValidateContext(contexts.template)
         else:
             runs = ContextRuns(self._system, contexts)

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
     from merganser.analysis.simulation.event_schedule import EventList, SimultaneousEvents
     from merganser.analysis.simulation.simulator import Simulator
-    from merganser.framework import Context
 
 __all__ = ["COUNTS", "BatchWorker"]
 

@@ -19,7 +19,6 @@ from merganser.analysis.batches.batch_sources import fits
 from merganser.analysis.simulation.simulator_status import SimulatorStatus
 from merganser.framework import Context, InputPort, System
 from merganser.framework.core.context.store import FixedInputPortValue
-from merganser.framework.core.values.arguments import checked_number
 from merganser.framework.core.values.values import BasicVector
 
 if TYPE_CHECKING:
@@ -157,8 +156,8 @@ class Worlds:
         is_fixed = isinstance(source, FixedInputPortValue) and isinstance(source.value, BasicVector)
         if not (is_fixed and source.context is part) or offset is None:
             raise ValueError(
-                f"Worlds.fix_values: {port.GetFullDescription()} has no value of its own in the first world. Fix one in "
-                "the context, or in set_up."
+                f"Worlds.fix_values: {port.GetFullDescription()} has no value of its own in the first world. Fix one "
+                "in the context, or in set_up."
             )
         at = np.searchsorted(self._offsets, offset)
         self._rows[:, at : at + port.size()] = array.T
