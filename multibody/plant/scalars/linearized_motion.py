@@ -2,8 +2,8 @@
 
     xdot = f(x, u),   df/dx = [dqdot/dq, dqdot/dv; dvdot/dq, dvdot/dv],   df/du = dvdot/dtau B                  (1)
 
-in closed form (chain_rules.py): what transcriptions of motions ask for thousands of times. An effort beyond its limit has
-no slope. At a state beyond a limit of a joint, where springs push back, AutoDiffXd has to do it.
+in closed form (chain_rules.py): what transcriptions of motions ask for thousands of times. An effort beyond its limit
+has no slope. At a state beyond a limit of a joint, where springs push back, AutoDiffXd has to do it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def linearized_motion(dynamics: PlantDynamics, context: Context, port: InputPort
         context: of it.
         port: through which u comes.
     """
-    w, model, inputs = dynamics.views.workspace(context), dynamics.model, dynamics.inputs
+    model, inputs = dynamics.model, dynamics.inputs
     acts = len(model.tree.elements) or len(model.contact.frictions) or inputs.actuators_in(context).controlled
     holds = dynamics.has_multipliers or dynamics.may_touch or dynamics.deformables is not None
     if model.is_discrete or acts or holds or context.has_input(inputs.spatial_force.get_index()):
@@ -47,6 +47,7 @@ def linearized_motion(dynamics: PlantDynamics, context: Context, port: InputPort
     places = _actuators_of(dynamics, port)
     if places is None or (len(limits) and limits["num_v"].max() > 1):
         return None
+    w: Any = dynamics.views.workspace(context)  # that of AutoDiffXd, see scalar_workspaces.py
     rules = w.dynamics_on_floats()
     return None if rules is None else LinearizedMotion(rules, dynamics, context, port, places)
 

@@ -32,7 +32,8 @@ def cart_pole(*, time_step: float = 0.0, is_sprung: bool = False, flies: bool = 
     if is_sprung:
         plant.AddForceElement(RevoluteSpring(plant.GetJointByName("hinge"), 0.0, 3.0))
     if flies:
-        plant.AddRigidBody("satellite", plant.AddModelInstance("space"), SpatialInertia.SolidBoxWithMass(2.0, 0.3, 0.2, 0.5))
+        inertia = SpatialInertia.SolidBoxWithMass(2.0, 0.3, 0.2, 0.5)
+        plant.AddRigidBody("satellite", plant.AddModelInstance("space"), inertia)
     if time_step:
         plant.SetUseSampledOutputPorts(False)
     plant.Finalize()
