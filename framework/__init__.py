@@ -91,7 +91,7 @@ from merganser.framework.core.values.state import AbstractValues, ContinuousStat
 from merganser.framework.core.values.values import AbstractValue, BasicVector, Value, VectorBase
 from merganser.framework.core.values.vector_views import Subvector, Supervector
 
-_hand_in(_NativeCompilation())  # core does not know the room that compiles
+_hand_in(_NativeCompilation())  # core does not know the package that compiles
 
 # pydrake's names for what does not depend on the scalar type; here it is one class.
 ContextBase = Context

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from merganser.framework.later_code import note_evaluation, pays_to_load_tapes
+from merganser.framework.background_code import note_evaluation, pays_to_load_tapes
 
 if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context

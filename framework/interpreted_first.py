@@ -1,7 +1,7 @@
 """Kernels that are interpreted until they are compiled, as those for derivatives.
 
 To interpret a kernel takes milliseconds, to compile it seconds, once on a machine. So what is on the disk is used from
-the first call; other kernels are interpreted while another process compiles them (framework/later_code.py), and
+the first call; other kernels are interpreted while another process compiles them (framework/background_code.py), and
 are compiled here where that is quicker, or where the other process has got nowhere for long.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from merganser.framework.later_code import LaterCode
+from merganser.framework.background_code import BackgroundCode
 from merganser.framework.native.compiler.argument_types import type_key
 from merganser.framework.native.compiler.kernels import load_compiled
 
@@ -25,7 +25,7 @@ _interpreted: Counter[Any] = Counter()  # by kernel
 # By kernels and types of their arguments: which may be called compiled, and which have been looked for, which takes
 # milliseconds.
 _usable: set[Any] = set()
-_awaited: dict[Any, LaterCode] = {}
+_awaited: dict[Any, BackgroundCode] = {}
 
 
 def may_use_compiled(kernel: Any, work: int, *arguments: Any) -> bool:
@@ -56,8 +56,8 @@ def may_use_compiled(kernel: Any, work: int, *arguments: Any) -> bool:
     return is_there
 
 
-def _later(kernel: Any, types: tuple[Any, ...]) -> LaterCode:
+def _later(kernel: Any, types: tuple[Any, ...]) -> BackgroundCode:
     function: Any = kernel.interpreted
     name = function.__name__
     # Kernels that are made of others say where they are found.
-    return LaterCode(function.__module__, getattr(function, "place", name.removeprefix("calc_")), name, types)
+    return BackgroundCode(function.__module__, getattr(function, "place", name.removeprefix("calc_")), name, types)

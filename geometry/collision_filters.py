@@ -207,7 +207,7 @@ class CollisionFilters:
         return filter_id
 
     def remove_transient(self, filter_id: FilterId) -> None:
-        """Takes a declaration out of the history; the others of it are applied anew, in order."""
+        """Takes a declaration out of the history; the others of it are applied again, in order."""
         del self._history[filter_id]
         self._current = self._declared.copy() if self._history else self._declared
         for statements in self._history.values():

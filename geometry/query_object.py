@@ -358,7 +358,7 @@ class QueryObject:
         return state
 
     def _proximity(self, function: str) -> tuple[ProximityQueries, WorldPoses]:
-        """What answers proximity queries, made anew when the geometries have changed, and the poses now."""
+        """What answers proximity queries, made again when the geometries have changed, and the poses now."""
         source, queries = self._source, self._queries
         if source is None:
             raise _not_bound(function)

@@ -1,6 +1,6 @@
-"""What the text of a Kalman filter works on and says: its numbers, and the model with its derivatives.
+"""What the source of a Kalman filter works on and says: its numbers, and the model with its derivatives.
 
-The text of a filter (extended_filter.py, unscented_filter.py) takes one argument p and works on one array of floats, r,
+The source of a filter (extended_filter.py, unscented_filter.py) takes one argument p and works on one array of floats, r,
 whose sections begin where an array of integers, f, says. Matrices stand there by rows. Compiled, p is the address of f;
 where there is no compiler, it is the FilterWorkspace that has both. Whatever p is, `evaluate`, `complex_slopes` and
 `careful_slopes` ask the model: compiled code runs its operations, or calls Python where it has none.
@@ -130,7 +130,7 @@ class FilterWorkspace:
         self.reals[offset : offset + values.size] = values.ravel()
 
     def address_of_update(self) -> int:
-        """Where the compiled text stands."""
+        """The address of the compiled source."""
         return kernel_address(self._update, self._address)
 
     def run(self, time: float, state: Array, y: Array, u: Array | None) -> Array:
@@ -262,7 +262,7 @@ _WORDS: tuple[Callable[..., int], ...] = evaluate, complex_slopes, careful_slope
 _number = itertools.count()
 OP_FAILURE = next(_number)  # address
 OP_FIELDS = next(_number)  # address of f
-OP_UPDATE = next(_number)  # and of the text of the filter, which takes seconds to compile
+OP_UPDATE = next(_number)  # and of the source of the filter, which takes seconds to compile
 OP_STATE = next(_number)  # offsets in the flat array: xhat and covariance, y, u (0 if there is none), result
 OP_MEASURED = next(_number)
 OP_INPUT = next(_number)

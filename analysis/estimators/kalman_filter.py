@@ -141,7 +141,7 @@ class KalmanFilter(Observer):
         """Puts what stays the same into the sections that a filter has of its own."""
 
     def _new_workspace(self, context: Context, calls_python: bool = True) -> FilterWorkspace | None:
-        """What the text of the filter works on; None if it cannot do without calling Python, where it should."""
+        """What the source of the filter works on; None if it cannot do without calling Python, where it should."""
         from merganser.analysis.estimators.filter_workspace import FilterWorkspace
 
         model, num_inputs = self._model(context), 0 if self._u is None else self._u.size()

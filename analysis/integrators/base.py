@@ -25,10 +25,10 @@ from merganser.analysis.integrators.stepping import (
     shortest_step_size,
 )
 from merganser.framework import Context, System
+from merganser.framework.background_code import BackgroundCode, note_steps, pays_to_load
 from merganser.framework.core.context.native_code import may_compile
 from merganser.framework.core.context.nonfinite import blame_derivatives, is_finite
 from merganser.framework.core.inside import scalar_of, sources_of_breaks
-from merganser.framework.later_code import LaterCode, note_steps, pays_to_load
 from merganser.framework.native.compiler.argument_types import type_key
 from merganser.framework.native.memory.addresses import address_of_array
 from merganser.framework.native.memory.tape import SUCCEEDED
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["IntegratorBase", "StepResult"]
 
-_COMPILED_STEPS = LaterCode("merganser.analysis.integrators.compiled_steps", "STEPS", "take_step")
+_COMPILED_STEPS = BackgroundCode("merganser.analysis.integrators.compiled_steps", "STEPS", "take_step")
 _TYPES_OF_ATTEMPT = (type_key(0),)
 _MAY_COMPILE = may_compile()
 _KINDS = np.dtype(np.float64), np.dtype(np.complex128), np.dtype(np.int64)  # of arrays of compiled attempts
@@ -46,12 +46,12 @@ _FIRST_STEP_SIZE = 1e-3  # where neither the first nor the longest step was aske
 
 
 @functools.cache
-def _later_code_of(attempt: Any) -> tuple[LaterCode, ...]:
+def _background_code_of(attempt: Any) -> tuple[BackgroundCode, ...]:
     """What compiled steps need; the attempts of users' own methods are compiled when they are first made."""
     function = attempt.interpreted
     if not function.__module__.startswith("merganser."):
         return (_COMPILED_STEPS,)
-    return _COMPILED_STEPS, LaterCode(function.__module__, function.__name__, function.__name__, _TYPES_OF_ATTEMPT)
+    return _COMPILED_STEPS, BackgroundCode(function.__module__, function.__name__, function.__name__, _TYPES_OF_ATTEMPT)
 
 
 def _description(array: Any) -> str:
@@ -158,7 +158,7 @@ class IntegratorBase(IntegratorSettings):
         if self._dense_output_ is not None:
             self._dense_output = None
         self._compiled: CompiledSteps | None = None
-        self._later_code: tuple[LaterCode, ...] = ()
+        self._background_code: tuple[BackgroundCode, ...] = ()
         self._sources_of_breaks = sources_of_breaks(context)
 
     def _refuse_within_a_step(self, what: str) -> NoReturn:
@@ -186,7 +186,7 @@ class IntegratorBase(IntegratorSettings):
         self._may_be_compiled = _MAY_COMPILE and dtype == np.float64 and 0 < n <= self.most_compiled and has_place
         if self._may_be_compiled:
             self._check_arrays()
-            self._later_code = () if self.is_compiled_at_once else _later_code_of(type(self).attempt)
+            self._background_code = () if self.is_compiled_at_once else _background_code_of(type(self).attempt)
         self._compiled = None  # it knows the arrays by their addresses
         self._is_prepared = True
 
@@ -436,7 +436,7 @@ class IntegratorBase(IntegratorSettings):
     def _take_step(self, target: float) -> int:
         """Takes a step, compiled or in Python."""
         operations = None if self._is_searching_for_blame else self._derivatives.operations()
-        if self._may_be_compiled and (self._compiled is not None or pays_to_load(*self._later_code)):
+        if self._may_be_compiled and (self._compiled is not None or pays_to_load(*self._background_code)):
             compiled = self._compiled_steps()
             if compiled is not None:
                 return compiled.take_step(target, operations)

@@ -14,7 +14,7 @@ theta of 0.3 at least.
 
 The Jacobian comes from differences, and stays from step to step until iterations converge slowly.
 
-This is one text for compiled steps and those in Python (problem.py); the algebra stands in newton_algebra.py. Functions
+This is one source for compiled steps and those in Python (problem.py); the algebra is in newton_algebra.py. Functions
 return SUCCEEDED, UNSOLVED, or the status of an evaluation.
 """
 

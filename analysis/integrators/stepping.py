@@ -1,6 +1,6 @@
 """The control of steps: how long they are, which attempts are accepted, what is counted.
 
-One text serves steps in Python, where `p` is the integrator, and compiled ones, see problem.py. Steps begin with
+One source serves steps in Python, where `p` is the integrator, and compiled ones, see problem.py. Steps begin with
 `begin_step`; then `complete_step` tries, and `note_step` counts what has been taken. Functions return SUCCEEDED, or why
 the step is not taken (step_fields.py).
 """

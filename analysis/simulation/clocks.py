@@ -10,7 +10,7 @@ and multiples of pi / 100 and of 7 * (pi / 100) meet. As the share of time that 
 at all times. Where a period is hardly more than such a margin, the simulation is refused.
 
 Clocks are numbers in a row: when each strikes next [s], and after those what is known of each, see below. Which of them
-strike together is told by bits of an integer. One text serves the schedule of events in Python and the compiled loop.
+strike together is told by bits of an integer. One source serves the schedule of events in Python and the compiled loop.
 """
 
 from __future__ import annotations

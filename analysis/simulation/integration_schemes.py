@@ -37,7 +37,7 @@ _ERROR_CONTROLLED: dict[str, Callable[[System, Context], IntegratorBase]] = {
     "runge_kutta5": RungeKutta5Integrator,
     "velocity_implicit_euler": VelocityImplicitEulerIntegrator,
 }
-# Those of rooms above this one: where they are defined, and their names there.
+# Those of packages above this one: where they are defined, and their names there.
 _ELSEWHERE: dict[str, tuple[str, str]] = {"cenic": ("merganser.multibody.cenic", "CenicIntegrator")}
 
 

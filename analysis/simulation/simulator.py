@@ -18,6 +18,7 @@ from merganser.analysis.simulation.simulator_settings import SimulatorSettings
 from merganser.analysis.simulation.simulator_status import SimulatorStatus
 from merganser.analysis.simulation.witness_isolation import WitnessWatch
 from merganser.framework import Context, EventStatus, System
+from merganser.framework.background_code import BackgroundCode, note_steps, pays_to_load, want, work_of_steps
 from merganser.framework.common.errors import note_place
 from merganser.framework.common.running_time import running_time, sleep_until
 from merganser.framework.core.context.checkpoint import Checkpoint
@@ -26,7 +27,6 @@ from merganser.framework.core.declarations.events import EventKind
 from merganser.framework.core.declarations.execution import execute
 from merganser.framework.core.inside import may_have_witnesses
 from merganser.framework.core.values.arguments import checked_number
-from merganser.framework.later_code import LaterCode, note_steps, pays_to_load, want, work_of_steps
 
 if TYPE_CHECKING:
     from merganser.analysis.plan.plan import Plan
@@ -40,7 +40,7 @@ _MAX_STEP_SIZE = 0.1  # [s]
 _STEPS_BETWEEN_LOOKS = 64  # in Python, until it is asked again whether the compiled loop pays
 _MOST_STEPS = 1e6  # to come, of which there may be any number
 _LONGEST_REST = 64  # steps in Python before the plan is asked again
-_LOOP = LaterCode("merganser.analysis.plan.loop", "LOOP", "advance")
+_LOOP = BackgroundCode("merganser.analysis.plan.loop", "LOOP", "advance")
 
 # Why an advance ends, as long as nothing else has happened.
 _NONE_SO_FAR = SimulatorStatus.ReturnReason.kReachedBoundaryTime
@@ -324,7 +324,7 @@ class Simulator(SimulatorSettings):
         """Steps until the boundary time, or until something ends the simulation."""
         if self._due.owed:
             self._due.publish(status)
-        else:  # an interrupt may have come before they were heeded
+        else:  # an interrupt may have come before anybody looked at them
             self._due.heed(status)
         if status._reason is not _NONE_SO_FAR or self._due.last_time == time == boundary_time:
             return
@@ -369,7 +369,7 @@ class Simulator(SimulatorSettings):
             shortest = min(longest, self._schedule.shortest_period())
             num_steps = 0 if math.isinf(shortest) else int(min(duration / shortest, _MOST_STEPS))
         work = work_of_steps(num_steps, len(self._store.slots))
-        return pays_to_load(_LOOP, *integrator._later_code, work_to_come=work)
+        return pays_to_load(_LOOP, *integrator._background_code, work_to_come=work)
 
     def _advance_by_plan(
         self, plan: Plan, boundary_time: float, status: SimulatorStatus, progress: SimulationProgress

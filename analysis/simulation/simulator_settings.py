@@ -71,7 +71,7 @@ class SimulatorSettings:
         Args:
             use: whether they may.
             at_once: from the first step on, even if the compiled loop has to be loaded or compiled for it; otherwise
-                when it pays (framework/later_code.py). The environment variable MERGANSER_PLAN, which is "always"
+                when it pays (framework/background_code.py). The environment variable MERGANSER_PLAN, which is "always"
                 or "never", says so for new simulators.
         """
         self._uses_native_plan = bool(use)

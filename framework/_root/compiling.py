@@ -192,7 +192,7 @@ def _gradients() -> None:
     import numpy as np
 
     from merganser.framework.autodiff import AutoDiffXd, InitializeAutoDiff
-    from merganser.framework.later_code import missing
+    from merganser.framework.background_code import missing
     from merganser.multibody.plant import MultibodyPlant
     from merganser.multibody.tree import MultibodyForces_, SpatialInertia
 
@@ -213,7 +213,7 @@ def _gradients() -> None:
 def _gradients_of_contact() -> None:
     """derivatives of contact"""
     from merganser.framework.autodiff import ExtractValue, InitializeAutoDiff
-    from merganser.framework.later_code import missing
+    from merganser.framework.background_code import missing
     from merganser.geometry import Box
 
     diagram = _scene_of_two(Box(0.1, 0.1, 0.1), "sap", _STEP)

@@ -1,4 +1,4 @@
-"""What the rooms around core may use of it beside its public classes; no part of the API of users.
+"""What the packages around core may use of it beside its public classes; no part of the API of users.
 
 What is read in inner loops is a plain attribute, documented with its class: of a Context `system`, `layout`, `store`,
 `parent`, `sources`, `slots` and `derivative_slots`, and all of `Store`, `CacheSlot`, `CacheEntry`, `SystemLayout` and

@@ -32,7 +32,7 @@ def set_relative_pose(X_WG: Array, i: int, j: int, X_AB: Array) -> None:
 
     The difference of the origins comes first, so that offsets do not matter.
     """
-    # All is read before something is written: otherwise compiled code reads it anew after each number that it writes.
+    # All is read before something is written: otherwise compiled code reads it again after each number that it writes.
     x, y, z = _row(X_WG, j, 0), _row(X_WG, j, 1), _row(X_WG, j, 2)
     u, v, w = _row(X_WG, i, 0), _row(X_WG, i, 1), _row(X_WG, i, 2)
     p = x[3] - u[3], y[3] - v[3], z[3] - w[3]

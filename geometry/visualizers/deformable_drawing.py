@@ -1,4 +1,4 @@
-"""The surfaces of deformable geometries in a Meshcat, drawn anew whenever a scene is drawn."""
+"""The surfaces of deformable geometries in a Meshcat, drawn again whenever a scene is drawn."""
 
 from __future__ import annotations
 

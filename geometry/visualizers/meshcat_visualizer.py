@@ -28,7 +28,7 @@ class MeshcatVisualizer(LeafSystem):
 
     Frame F of source s has the path `<prefix>/<name of F>`, '::' in names becoming '/', and its geometries stand below,
     each by its name; those of the world stand at the prefix. When geometries change in the Context, what has changed is
-    drawn anew. Copies of this system, and those for other scalars, draw in the same Meshcat.
+    drawn again. Copies of this system, and those for other scalars, draw in the same Meshcat.
 
     Ports:
         input `query_object`: QueryObject of a SceneGraph.

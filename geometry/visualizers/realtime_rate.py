@@ -33,7 +33,7 @@ class RealtimeRate:
         """Notes the simulated time [s].
 
         Returns:
-            The rate, if a period has passed; 0 if simulated time has gone back, which begins anew.
+            The rate, if a period has passed; 0 if simulated time has gone back, which starts over.
         """
         now = self._clock()
         if self._began is None or sim_time < self._last:

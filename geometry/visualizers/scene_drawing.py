@@ -43,7 +43,7 @@ class _Drawn(NamedTuple):
 
 
 class SceneDrawing:
-    """Draws in a Meshcat, and knows what it has drawn, so that it draws anew only what has changed.
+    """Draws in a Meshcat, and knows what it has drawn, so that it draws again only what has changed.
 
     Args:
         meshcat: where.

@@ -1,4 +1,4 @@
-"""The text of deformable_step.py as an operation of the native plan: see step_operation.py."""
+"""The source of deformable_step.py as an operation of the native plan: see step_operation.py."""
 
 from __future__ import annotations
 

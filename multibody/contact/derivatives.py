@@ -9,7 +9,7 @@ poses, and the compliance w of a constraint (regularization.py) follows A and J.
 
     dv+ = -H^-1 dr,   H = A + J^T G J,   G = -dgamma/dv_c                                    (2)
 
-with dr the differential of r at constant v+. The text is that of a step, written once, run with complex numbers that
+with dr the differential of r at constant v+. The source is that of a step, written once, run with complex numbers that
 carry derivatives in their imaginary parts (kernels/lanes.py tells what a lane is):
 
     1.  the problem of each lane: A, the constraints and the numbers of their laws

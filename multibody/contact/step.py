@@ -14,7 +14,7 @@
 
 The records of arrays that it works on stand in step_records.py. It calls kernels through `model.code`: functions in
 Python, addresses in compiled code. So these are compiled once, as Python calls them too, and results agree to the last
-bit. Other scalars than floats run the same text with kernels of theirs; contacts and constraints, which those do not
+bit. Other scalars than floats run the same source with kernels of theirs; contacts and constraints, which those do not
 solve, `model.can_constrain` leaves out.
 
 A step that is not taken says why by a status that is not 0. Python raises an error then, or makes what is lacking and

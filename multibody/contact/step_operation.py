@@ -1,4 +1,4 @@
-"""The text of step.py as operations of the native plan (framework/native/operations/operations.py).
+"""The source of step.py as operations of the native plan (framework/native/operations/operations.py).
 
 Arrays of which samples are made there are twice, and steps write to those that do not hold the last one that has
 succeeded: so that outlasts any step that fails. What fails, Python does again.

@@ -8,7 +8,7 @@ from typing import Any
 from merganser.framework import Context, InputPort, LeafOutputPort, LeafSystem
 from merganser.multibody.controllers.native_code import ControllerCode
 from merganser.multibody.plant import MultibodyPlant
-from merganser.multibody.plant.bench import PlantBench
+from merganser.multibody.plant.scratch_plant import ScratchPlant
 
 __all__ = ["InverseDynamics"]
 
@@ -58,7 +58,7 @@ class InverseDynamics(LeafSystem):
         super().__init__()
         if not isinstance(mode, InverseDynamics.InverseDynamicsMode):
             raise TypeError(f"InverseDynamics: mode must be an InverseDynamicsMode, got {mode!r}.")
-        self._model = PlantBench(self, plant, plant_context)
+        self._model = ScratchPlant(self, plant, plant_context)
         self._mode = mode
         self._state = self.DeclareVectorInputPort("estimated_state", plant.num_multibody_states())
         needs = {self._state.ticket()}

@@ -11,7 +11,7 @@ from merganser.framework.primitives import Adder, ConstantVectorSource, MatrixGa
 from merganser.multibody.controllers.arguments import checked_gains, require_fully_actuated
 from merganser.multibody.controllers.inverse_dynamics import InverseDynamics
 from merganser.multibody.plant import MultibodyPlant
-from merganser.multibody.plant.bench import require_plant
+from merganser.multibody.plant.scratch_plant import require_plant
 
 __all__ = ["InverseDynamicsController"]
 

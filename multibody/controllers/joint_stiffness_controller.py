@@ -11,7 +11,7 @@ from merganser.framework.core.scalars.element_functions import left_to_right_pro
 from merganser.multibody.controllers.arguments import checked_gains, require_fully_actuated
 from merganser.multibody.controllers.native_code import ControllerCode
 from merganser.multibody.plant import MultibodyPlant
-from merganser.multibody.plant.bench import PlantBench, require_plant
+from merganser.multibody.plant.scratch_plant import ScratchPlant, require_plant
 
 __all__ = ["JointStiffnessController"]
 
@@ -45,7 +45,7 @@ class JointStiffnessController(LeafSystem):
             )
         n = plant.num_positions()
         self._kp, self._kd = checked_gains(kp, n, f"{name}: kp"), checked_gains(kd, n, f"{name}: kd")
-        self._model = PlantBench(self, plant, None)
+        self._model = ScratchPlant(self, plant, None)
         self._state = self.DeclareVectorInputPort("estimated_state", 2 * n)
         self._desired = self.DeclareVectorInputPort("desired_state", 2 * n)
         needs = {self._state.ticket(), self._desired.ticket()}

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework import later_code
+from merganser.framework import background_code
+from merganser.framework.background_code import BackgroundCode
 from merganser.framework.core.context.native_code import FAILURE, OUTPUT, InputOf, NativeCode
-from merganser.framework.later_code import LaterCode
 from merganser.framework.native.memory.hinted_types import hinted_address
 from merganser.framework.native.memory.records_of_arrays import Placed, integers_of
 from merganser.multibody import kernels
 
 if TYPE_CHECKING:
     from merganser.framework import Context
-    from merganser.multibody.plant.bench import PlantBench
+    from merganser.multibody.plant.scratch_plant import ScratchPlant
 
 __all__ = ["ControllerCode"]
 
 Array = NDArray[Any]
-_CONTROLLER = LaterCode("merganser.multibody.kernels.controller_operations", "CONTROLLER", "plant_controller")
+_CONTROLLER = BackgroundCode("merganser.multibody.kernels.controller_operations", "CONTROLLER", "plant_controller")
 
 
 class _Buffers:
@@ -49,9 +49,9 @@ class ControllerCode:
 
     operation = ""
 
-    def __init__(self, model: PlantBench, mode: str, gains: Sequence[Array] = ()) -> None:
+    def __init__(self, model: ScratchPlant, mode: str, gains: Sequence[Array] = ()) -> None:
         self._model, self._mode, self._gains = model, mode, tuple(gains)
-        later_code.want(_CONTROLLER)
+        background_code.want(_CONTROLLER)
         self._codes: weakref.WeakKeyDictionary[Any, tuple[NativeCode, _Buffers]] = weakref.WeakKeyDictionary()
 
     def __reduce__(self) -> Any:

@@ -11,7 +11,7 @@ found by linear interpolation of the slope between 0 and s. A is that of the mat
 finds that it is not positive definite, it is made of convex parts of the elements. Linear materials take one iteration.
 
 As A lacks the derivative of damping, iterations may go on and on where elements are inside out. After some, the search
-starts anew, with damping as it was before the step: then it is for the minimum of an energy.
+starts over, with damping as it was before the step: then it is for the minimum of an energy.
 
 Source: J. Nocedal, S. Wright, Numerical Optimization (2006), chapter 3.
 """

@@ -17,7 +17,7 @@ from merganser.multibody.inverse_kinematics.differential_parameters import (
     DifferentialInverseKinematicsStatus,
 )
 from merganser.multibody.plant import MultibodyPlant
-from merganser.multibody.plant.bench import PlantBench
+from merganser.multibody.plant.scratch_plant import ScratchPlant
 from merganser.multibody.tree import Frame
 
 __all__ = ["DifferentialInverseKinematicsIntegrator"]
@@ -84,7 +84,7 @@ class DifferentialInverseKinematicsIntegrator(LeafSystem):
         robot: MultibodyPlant = given["robot"]
         kind = DifferentialInverseKinematicsParameters
         require_types("DifferentialInverseKinematicsIntegrator", parameters=(given["parameters"], kind))
-        self._bench = PlantBench(self, robot, given["robot_context"])
+        self._scratch = ScratchPlant(self, robot, given["robot_context"])
         self._frame_A: Frame = given.get("frame_A") or robot.world_frame()
         self._frame_E: Frame = given["frame_E"]
         self._parameters: DifferentialInverseKinematicsParameters = given["parameters"]
@@ -125,8 +125,8 @@ class DifferentialInverseKinematicsIntegrator(LeafSystem):
     def ForwardKinematics(self, context: Context) -> RigidTransform:
         """Returns X_AE at the positions in a Context."""
         self.ValidateContext(context)
-        robot_context = self._bench.at_positions(context, context.get_discrete_state(0).CopyToVector())
-        return self._bench.plant.CalcRelativeTransform(robot_context, self._frame_A, self._frame_E)
+        robot_context = self._scratch.at_positions(context, context.get_discrete_state(0).CopyToVector())
+        return self._scratch.plant.CalcRelativeTransform(robot_context, self._frame_A, self._frame_E)
 
     def get_parameters(self) -> DifferentialInverseKinematicsParameters:
         """Returns the limits and wishes."""
@@ -147,7 +147,7 @@ class DifferentialInverseKinematicsIntegrator(LeafSystem):
     def _desired_pose(self, context: Context) -> RigidTransform:
         if self._X_AE_port.HasValue(context) or not self._X_WE_port.HasValue(context):
             return self._X_AE_port.Eval(context)
-        if self._frame_A is not self._bench.plant.world_frame():
+        if self._frame_A is not self._scratch.plant.world_frame():
             raise ValueError(
                 f"System '{self.GetSystemPathname()}': poses are in frame '{self._frame_A.name()}', not in the world. "
                 "Connect input port 'X_AE_desired' in place of 'X_WE_desired'."
@@ -155,11 +155,11 @@ class DifferentialInverseKinematicsIntegrator(LeafSystem):
         return self._X_WE_port.Eval(context)
 
     def _integrate(self, context: Context, discrete: Any) -> None:
-        X_AE_desired, robot = self._desired_pose(context), self._bench.plant
+        X_AE_desired, robot = self._desired_pose(context), self._scratch.plant
         q = context.get_discrete_state(0).CopyToVector()
         if self._use_port.HasValue(context) and self._use_port.Eval(context):
             q = self._measured(context)
-        at = self._bench.at_positions(context, q)
+        at = self._scratch.at_positions(context, q)
         result = DoDifferentialInverseKinematics(
             robot, at, X_AE_desired, self._frame_A, self._frame_E, self._parameters
         )

@@ -19,7 +19,7 @@ from merganser.multibody.math import SpatialVelocity
 from merganser.multibody.parsing import GetScopedFrameByName
 from merganser.multibody.planning.dof_mask import DofMask
 from merganser.multibody.plant import MultibodyPlant
-from merganser.multibody.plant.bench import PlantBench
+from merganser.multibody.plant.scratch_plant import ScratchPlant
 from merganser.multibody.tree import Frame, JacobianWrtVariable
 
 __all__ = ["DifferentialInverseKinematicsSystem"]
@@ -91,7 +91,7 @@ class DifferentialInverseKinematicsSystem(LeafSystem):
                 f"{collision_checker!r}."
             )
         plant: MultibodyPlant = collision_checker.plant()
-        self._bench = PlantBench(self, plant, None)
+        self._scratch = ScratchPlant(self, plant, None)
         if not plant.IsVelocityEqualToQDot():
             path = plant.GetSystemPathname()
             raise RuntimeError(f"{where}: velocities of plant '{path}' must be rates of positions.")
@@ -125,7 +125,7 @@ class DifferentialInverseKinematicsSystem(LeafSystem):
 
     def plant(self) -> MultibodyPlant:
         """Returns the plant."""
-        return self._bench.plant
+        return self._scratch.plant
 
     def collision_checker(self) -> Any:
         """Returns what knows the plant and distances."""
@@ -176,7 +176,7 @@ class DifferentialInverseKinematicsSystem(LeafSystem):
                 "set_initial_position()."
             )
         nominal = np.asarray(self._nominal.Eval(context)) if self._nominal.HasValue(context) else q
-        goals = self._goals(context, self._bench.at_positions(context, q))
+        goals = self._goals(context, self._scratch.at_positions(context, q))
         problem = Problem(goals, q, nominal, self._active_dof, self._time_step, self._collision_checker)
         for index in range(self._recipe.num_ingredients()):
             self._recipe.ingredient(index).add_to(problem)

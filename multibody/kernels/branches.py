@@ -1,6 +1,6 @@
 """Chains of branches, for compiled code that does something else for each kind of thing in a table.
 
-Compiled code knows its functions when it is compiled. So a table is turned into text:
+Compiled code knows its functions when it is compiled. So a table is turned into source:
 
     def set_pose(node, fixed, parameters, q_in, R_FM, p_FoMo_F):
         kind = node["mobilizer"]

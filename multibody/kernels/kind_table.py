@@ -2,7 +2,7 @@
 
 A kind is a record of functions, one a role. Of those in the table, kernels call the functions by a chain of branches
 (branches.py). Functions of other kinds are compiled apart and called by address, so that the kernels need not be
-compiled anew for them, and what is kept of these on the disk stays valid: each record of a thing has the addresses of
+compiled again for them, and what is kept of these on the disk stays valid: each record of a thing has the addresses of
 two lists of functions, for floats and for complex numbers (framework/native/memory/listed_kernels.py). Interpreted
 kernels call the functions as they are. An unknown kind is an error in interpreted kernels, and never gets to compiled
 ones, as `KindTable.set_kind` makes the records.

@@ -1,6 +1,6 @@
 """make_arm_controller_model: an arm as its controller knows it, with the masses of all that is fastened to it.
 
-The model is read anew from the arm's file, and welded to the world as in the simulation. What is fastened to a link
+The model is read again from the arm's file, and welded to the world as in the simulation. What is fastened to a link
 counts as one rigid body, whatever joints it has, as it is by default. With the hand's frame C, and a link L,
 
     M_BCo_C = sum of M_SCo_C over the bodies S of the hand, and those that welds connect with C           (1)

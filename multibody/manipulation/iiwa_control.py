@@ -18,7 +18,7 @@ from merganser.multibody.manipulation.iiwa import (
 from merganser.multibody.manipulation.iiwa_messages import IiwaCommandReceiver, IiwaStatusSender
 from merganser.multibody.manipulation.sim_iiwa_driver import SimIiwaDriver
 from merganser.multibody.plant import MultibodyPlant
-from merganser.multibody.plant.bench import require_plant
+from merganser.multibody.plant.scratch_plant import require_plant
 from merganser.multibody.tree import ModelInstanceIndex
 
 __all__ = ["BuildIiwaControl"]

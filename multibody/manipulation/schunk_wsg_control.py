@@ -17,7 +17,7 @@ from merganser.multibody.manipulation.schunk_wsg import (
 from merganser.multibody.manipulation.schunk_wsg_controller import SchunkWsgController
 from merganser.multibody.manipulation.schunk_wsg_messages import SchunkWsgStatusSender
 from merganser.multibody.plant import MultibodyPlant
-from merganser.multibody.plant.bench import require_plant
+from merganser.multibody.plant.scratch_plant import require_plant
 from merganser.multibody.tree import ModelInstanceIndex
 
 __all__ = ["BuildSchunkWsgControl"]

@@ -27,7 +27,7 @@ from merganser.multibody.manipulation.iiwa import (
     torque_enabled,
 )
 from merganser.multibody.plant import MultibodyPlant
-from merganser.multibody.plant.bench import require_plant
+from merganser.multibody.plant.scratch_plant import require_plant
 from merganser.multibody.tree import ModelInstanceIndex
 
 __all__ = ["SimIiwaDriver"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from merganser.multibody.plant import MultibodyPlant
-from merganser.multibody.plant.bench import require_plant
+from merganser.multibody.plant.scratch_plant import require_plant
 from merganser.multibody.tree import (
     BallRpyJoint,
     Joint,

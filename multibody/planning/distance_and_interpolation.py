@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.optimization.arrays import vector
 from merganser.multibody.plant import MultibodyPlant
-from merganser.multibody.plant.bench import require_plant
+from merganser.multibody.plant.scratch_plant import require_plant
 from merganser.multibody.tree import JointIndex
 
 __all__ = ["DistanceAndInterpolationProvider", "FunctionsProvider", "LinearDistanceAndInterpolationProvider"]

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.values.arguments import bind_overload, checked_size, require_types
 from merganser.multibody.plant import MultibodyPlant
-from merganser.multibody.plant.bench import require_plant
+from merganser.multibody.plant.scratch_plant import require_plant
 from merganser.multibody.tree import JointIndex, ModelInstanceIndex
 
 __all__ = ["DofMask"]

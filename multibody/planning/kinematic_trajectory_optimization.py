@@ -19,7 +19,7 @@ from merganser.multibody.planning.limits import checked_limits, nonnegative_numb
 from merganser.multibody.planning.spline_constraints import DerivativeBounds, PointConstraint
 from merganser.multibody.planning.spline_program import SplineProgram
 from merganser.multibody.plant import MultibodyPlant
-from merganser.multibody.plant.bench import require_plant
+from merganser.multibody.plant.scratch_plant import require_plant
 
 __all__ = ["KinematicTrajectoryOptimization"]
 

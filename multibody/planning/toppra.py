@@ -19,7 +19,7 @@ from merganser.multibody.planning.limits import checked_limits, nonnegative_numb
 from merganser.multibody.planning.path_limits import SPEED_LIMIT, PathOfPlant, squared_speeds
 from merganser.multibody.planning.reachability import Rows, find_passage
 from merganser.multibody.plant import MultibodyPlant
-from merganser.multibody.plant.bench import require_plant
+from merganser.multibody.plant.scratch_plant import require_plant
 from merganser.multibody.tree import Frame
 
 __all__ = ["Toppra", "ToppraDiscretization"]

@@ -6,8 +6,8 @@ from typing import Any
 
 from merganser.framework import Context, LeafSystem, Value
 from merganser.geometry import FramePoseVector
-from merganser.multibody.plant.bench import PlantBench
 from merganser.multibody.plant.multibody_plant import MultibodyPlant
+from merganser.multibody.plant.scratch_plant import ScratchPlant
 
 __all__ = ["MultibodyPositionToGeometryPose"]
 
@@ -28,7 +28,7 @@ class MultibodyPositionToGeometryPose(LeafSystem):
 
     def __init__(self, plant: MultibodyPlant, input_multibody_state: bool = False) -> None:
         super().__init__()
-        self._bench = PlantBench(self, plant, None)
+        self._scratch = ScratchPlant(self, plant, None)
         if not plant.geometry_source_is_registered():
             raise RuntimeError(
                 f"MultibodyPositionToGeometryPose: plant '{plant.GetSystemPathname()}' is not registered with a "
@@ -43,5 +43,5 @@ class MultibodyPositionToGeometryPose(LeafSystem):
 
     def _calc_poses(self, context: Context, output: Any) -> None:
         q = self.get_input_port(0).Eval(context)[: self._num_positions]
-        plant_context = self._bench.at_positions(context, q)
-        output.SetFrom(self._bench.plant.get_geometry_pose_output_port().EvalAbstract(plant_context))
+        plant_context = self._scratch.at_positions(context, q)
+        output.SetFrom(self._scratch.plant.get_geometry_pose_output_port().EvalAbstract(plant_context))

@@ -10,8 +10,8 @@ import pytest
 from compile_policy import compile_at_once
 
 from merganser.analysis import Simulator
-from merganser.framework import Diagram, DiagramBuilder, LeafSystem, Value, later_code
-from merganser.framework.later_code import LaterCode
+from merganser.framework import Diagram, DiagramBuilder, LeafSystem, Value, background_code
+from merganser.framework.background_code import BackgroundCode
 from merganser.framework.math import RigidTransform
 from merganser.framework.primitives import LinearSystem
 from merganser.geometry import Box, HalfSpace
@@ -122,14 +122,14 @@ def test_a_short_advance_with_contact_takes_few_calls(monkeypatch: pytest.Monkey
 
 def test_a_long_advance_is_compiled_from_the_first_step_and_a_short_one_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MERGANSER_PLAN", raising=False)
-    monkeypatch.setattr(later_code, "_state", later_code._State())
-    monkeypatch.setattr(later_code, "_next_look", {})
-    monkeypatch.setattr(LaterCode, "is_there", lambda _code: True)
-    monkeypatch.setattr(later_code, "sys", SimpleNamespace(modules={}))  # nothing is loaded
+    monkeypatch.setattr(background_code, "_state", background_code._State())
+    monkeypatch.setattr(background_code, "_next_look", {})
+    monkeypatch.setattr(BackgroundCode, "is_there", lambda _code: True)
+    monkeypatch.setattr(background_code, "sys", SimpleNamespace(modules={}))  # nothing is loaded
     asked: list[bool] = []
 
-    def ask(*codes: LaterCode, **options: Any) -> bool:
-        asked.append(later_code.pays_to_load(*codes, **options))
+    def ask(*codes: BackgroundCode, **options: Any) -> bool:
+        asked.append(background_code.pays_to_load(*codes, **options))
         return False
 
     monkeypatch.setattr("merganser.analysis.simulation.simulator.pays_to_load", ask)

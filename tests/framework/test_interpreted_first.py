@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from merganser.framework import interpreted_first, later_code
+from merganser.framework import background_code, interpreted_first
 from merganser.framework.native.compiler import parallel_compilation
 from merganser.framework.native.compiler.argument_types import example_of, text_of_types, type_key
 from merganser.multibody import kernels
@@ -31,13 +31,13 @@ pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reas
 def asked(monkeypatch):
     """What another process has been asked for; it never ends. Nothing is compiled in this process, or on the disk."""
     asked = []
-    for name, value in (("_state", later_code._State()), ("_wanted", {}), ("_there", set())):
-        monkeypatch.setattr(later_code, name, value)
+    for name, value in (("_state", background_code._State()), ("_wanted", {}), ("_there", set())):
+        monkeypatch.setattr(background_code, name, value)
     for name, empty in (("_interpreted", Counter()), ("_usable", set()), ("_awaited", {})):
         monkeypatch.setattr(interpreted_first, name, empty)
     monkeypatch.setattr(interpreted_first, "load_compiled", lambda *_: False)
-    monkeypatch.setattr(later_code, "_is_kept", lambda _code: False)
-    monkeypatch.setattr(later_code, "_only_one", lambda: contextlib.nullcontext(True))
+    monkeypatch.setattr(background_code, "_is_kept", lambda _code: False)
+    monkeypatch.setattr(background_code, "_only_one", lambda: contextlib.nullcontext(True))
     monkeypatch.setattr(parallel_compilation, "num_helpers", lambda: 1)
     monkeypatch.setattr(parallel_compilation, "compile_later", lambda codes: asked.append(list(codes)))
     monkeypatch.setattr(parallel_compilation, "are_helpers_busy", lambda: bool(asked))
@@ -58,7 +58,7 @@ def test_the_first_call_asks_another_process_for_the_kernel_and_is_interpreted_a
 
 def test_the_kernel_is_used_as_soon_as_it_is_on_the_disk(asked, monkeypatch):
     assert not may_use_compiled(10)
-    monkeypatch.setattr(later_code, "_is_kept", lambda _code: True)
+    monkeypatch.setattr(background_code, "_is_kept", lambda _code: True)
     assert may_use_compiled(10)
 
 
@@ -78,7 +78,7 @@ def test_a_call_that_would_take_longer_than_to_compile_it_is_compiled_at_once(as
 def test_where_nobody_helps_it_is_compiled_when_so_much_was_interpreted_that_it_pays(asked, monkeypatch):
     monkeypatch.setattr(parallel_compilation, "num_helpers", lambda: 0)
     made = Compiled()
-    monkeypatch.setattr(later_code.LaterCode, "load", lambda _code: made)
+    monkeypatch.setattr(background_code.BackgroundCode, "load", lambda _code: made)
     answers = [may_use_compiled(1000) for _ in range(5)]
     assert answers == [False, False, False, True, True]
     assert (made.count, asked) == (1, [])
@@ -127,7 +127,7 @@ class Compiled:
 _SCRIPT = """
 import os, time
 os.sched_getaffinity = lambda _process: {0, 1}  # there may be one processor only
-from merganser.framework import interpreted_first, later_code
+from merganser.framework import interpreted_first, background_code
 from merganser.multibody import kernels
 from merganser.multibody.kernels.lanes import over_lanes
 import numpy as np
@@ -138,7 +138,7 @@ end, calls = time.monotonic() + 120.0, 0
 while time.monotonic() < end and not interpreted_first.may_use_compiled(kernel, 1, *arguments):
     calls += 1
     time.sleep(0.05)
-print(calls > 0, later_code._state.num_helpers)
+print(calls > 0, background_code._state.num_helpers)
 """
 
 

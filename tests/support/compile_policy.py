@@ -7,5 +7,5 @@ import pytest
 
 def compile_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What takes seconds to compile is compiled in this process, however short the simulation."""
-    monkeypatch.setattr("merganser.framework.later_code.LaterCode.is_worth_while", lambda _code, pays=None: True)
-    monkeypatch.setattr("merganser.framework.later_code.must_compile_here", lambda: True)
+    monkeypatch.setattr("merganser.framework.background_code.BackgroundCode.is_worth_while", lambda _code, pays=None: True)
+    monkeypatch.setattr("merganser.framework.background_code.must_compile_here", lambda: True)

@@ -90,7 +90,7 @@ class NativeFunction:
         self.parameters = [parameter.name for parameter in parameters]
         self._readable = frozenset(self.parameters[:-1])
         self.is_ours = str(function.__module__).startswith(_OURS)
-        self._letters = "".join("t" if name in TIME_NAMES else "w" for name in self.parameters)
+        self._type_codes = "".join("t" if name in TIME_NAMES else "w" for name in self.parameters)
         self._operations: dict[str, NativeOperation] = {}
         self._origin = self
         self._given: dict[str, Any] = {}
@@ -135,8 +135,8 @@ class NativeFunction:
     def __call__(self, *arguments: Any) -> Any:
         """Calls the function; compiled if the arguments are contiguous arrays of floats, and a float for the time."""
         # Compiled code trusts its arguments.
-        fits = len(arguments) == len(self.parameters) and all(map(_fits, arguments, self._letters))
-        function = self.operation("e" + self._letters).call if fits and not self.is_ours else self._function
+        fits = len(arguments) == len(self.parameters) and all(map(_fits, arguments, self._type_codes))
+        function = self.operation("e" + self._type_codes).call if fits and not self.is_ours else self._function
         return function(*arguments)
 
     def __reduce__(self) -> Any:
@@ -212,7 +212,7 @@ class NativeOperation:
 
     Args:
         function: the function.
-        kinds: what its parameters stand for, a letter each, see native_wires.py; after an "s" if it returns whether it
+        kinds: what its parameters stand for, a type code each, see native_wires.py; after an "s" if it returns whether it
             failed, and an "e" if it may raise exceptions: then Python calls it again, and says why.
     """
 
@@ -324,7 +324,7 @@ class BoundNativeFunction:
         return NativeCode(self._function.operation(self._kinds(every)), (*integers, *rest))
 
     def _kinds(self, every: Sequence[Argument]) -> str:
-        return self._ways_to_fail + "".join(argument.letter for argument in every)
+        return self._ways_to_fail + "".join(argument.type_code for argument in every)
 
     # ------------------------------------------------------------------ in Python
 
@@ -367,7 +367,7 @@ class BoundNativeFunction:
         if not is_of_floats:
             return self._function.interpreted
         operation = self._function.operation(self._kinds((*self._arguments, *self._results)))
-        if all(argument.letter != "l" for argument in self._arguments) or not may_compile():
+        if all(argument.type_code != "l" for argument in self._arguments) or not may_compile():
             return operation.call
         # Python cannot call compiled code with lists of arrays; but what cannot be compiled is to be told now.
         operation.address()

@@ -1,6 +1,7 @@
 """What the parameters of native functions stand for (native_function.py): wires of a block, or constants of it.
 
-Each has a letter, by which compiled code knows what to make of its integers; `value` is what Python passes on.
+Each has a type code, a letter by which compiled code knows what to make of its integers; `value` is what Python passes
+on.
 
     w  a vector among the numbers of the Context: place, how much further on it begins, size
     r  a matrix among them, by rows: place, how much further on, numbers of rows and columns
@@ -143,10 +144,10 @@ class Argument:
     """Abstract: what a parameter stands for.
 
     Attributes:
-        letter: see above.
+        type_code: see above.
     """
 
-    letter: str
+    type_code: str
 
     def value(self, context: Any) -> Any:
         """What Python passes on, in a Context of numbers."""
@@ -191,7 +192,7 @@ class Wire(Argument):
         size: number of elements.
     """
 
-    letter = "w"
+    type_code = "w"
 
     def __init__(self, place: Any, first: int, size: int) -> None:
         self.place, self.first, self.size = place, first, size
@@ -275,7 +276,7 @@ class _WireMatrix(Argument):
 
     def __init__(self, wire: Wire, shape: tuple[int, int], by_columns: bool) -> None:
         self._wire, self._shape = wire, shape
-        self.letter, self._order = ("k", "F") if by_columns else ("r", "C")
+        self.type_code, self._order = ("k", "F") if by_columns else ("r", "C")
 
     def value(self, context: Any) -> Any:
         return self._wire.value(context).reshape(self._shape, order=self._order)
@@ -290,7 +291,7 @@ class _WireMatrix(Argument):
 class Time(Argument):
     """The time [s]."""
 
-    letter = "t"
+    type_code = "t"
 
     def value(self, context: Any) -> Any:
         return context.get_time()
@@ -305,7 +306,7 @@ class Time(Argument):
 class _InputOr(Argument):
     """An input, or a constant where nothing is connected."""
 
-    letter = "w"
+    type_code = "w"
     is_fixed = False
 
     def __init__(self, wire: _Input, default: Argument) -> None:
@@ -330,7 +331,7 @@ class _InputOr(Argument):
 class _Wires(Argument):
     """Several wires."""
 
-    letter = "l"
+    type_code = "l"
 
     def __init__(self, wires: Sequence[Wire]) -> None:
         self._wires = wires
@@ -380,14 +381,14 @@ class _Constant(Argument):
 
 
 class _Vector(_Constant):
-    letter = "c"
+    type_code = "c"
 
     def integers(self, rest: list[Any], start: int) -> tuple[Any, ...]:
         return self.array(), self.array().size
 
 
 class _Matrix(_Constant):
-    letter = "m"
+    type_code = "m"
 
     def integers(self, rest: list[Any], start: int) -> tuple[Any, ...]:
         return self.array(), *self.array().shape
@@ -396,7 +397,7 @@ class _Matrix(_Constant):
 class _Nothing(Argument):
     """No numbers at all."""
 
-    letter = "w"
+    type_code = "w"
     is_constant = True
 
     def value(self, context: Any) -> Any:
@@ -407,7 +408,7 @@ class _Nothing(Argument):
 
 
 class _Number(Argument):
-    letter = "f"
+    type_code = "f"
     is_constant = True
 
     def __init__(self, number: Any) -> None:
@@ -421,14 +422,14 @@ class _Number(Argument):
 
 
 class _Integer(_Number):
-    letter = "i"
+    type_code = "i"
 
     def integers(self, rest: list[Any], start: int) -> tuple[Any, ...]:
         return (self._number,)
 
 
 class _Integers(_Constant):
-    letter = "n"
+    type_code = "n"
 
     def object_value(self, context: Any) -> Any:
         return self.array()

@@ -6,7 +6,7 @@ leave out what another process has begun with: who compiles a kernel claims it b
 before a kernel is compiled here, claims it, or waits for the helper that has. A helper that fails only costs time.
 The last helper to end removes these files: their process may have been killed.
 
-When helpers are through with the list, they go on with what this process can do without (later_code.py).
+When helpers are through with the list, they go on with what this process can do without (background_code.py).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from merganser.framework import later_code
-from merganser.framework.later_code import LaterCode
+from merganser.framework import background_code
+from merganser.framework.background_code import BackgroundCode
 from merganser.framework.native.compiler.announce import announced
 from merganser.framework.native.compiler.argument_types import text_of_types
 from merganser.framework.native.compiler.extending import import_whole
@@ -79,7 +79,7 @@ def compile_ahead(jobs: Sequence[Job], is_needed_soon: bool = True) -> None:
     Args:
         jobs: what; what this process needs last comes first, so that it seldom needs what a helper has just begun with.
         is_needed_soon: whether this process will wait for them. Otherwise what makes its steps faster comes first
-            (later_code.py), and one process does it all at the lowest priority.
+            (background_code.py), and one process does it all at the lowest priority.
     """
     jobs = [job for job in jobs if is_missing(job[0])]
     number = num_helpers()
@@ -90,11 +90,11 @@ def compile_ahead(jobs: Sequence[Job], is_needed_soon: bool = True) -> None:
     types_of = import_whole("merganser.framework.native.compiler.numba_front").types_of
     order = [(str(_claims[k]), *_place_of(k), text_of_types(values), types_of(values)) for k, values in jobs]
     for _ in range(number if is_needed_soon else 1):
-        if not _start(order, later_code.missing(), is_needed_soon):
+        if not _start(order, background_code.missing(), is_needed_soon):
             return
 
 
-def compile_later(codes: Sequence[LaterCode]) -> None:
+def compile_later(codes: Sequence[BackgroundCode]) -> None:
     """Has another process compile, at the lowest priority, what this one can do without."""
     _start([], codes, is_urgent=False)
 
@@ -108,7 +108,7 @@ def _start(order: Any, later: Any, is_urgent: bool) -> bool:
     """Starts a helper, which begins with `order` if that is urgent; returns whether it was possible."""
     code, helpers = (_CODE, _helpers) if is_urgent else (_LOWEST_PRIORITY + _CODE, _patient_helpers)
     sign = _folder() / f"helper-{os.getpid()}-{len(_helpers) + len(_patient_helpers)}"
-    # Ctrl-C does not end it, which goes to this group of processes. Linux gives sessions equal times, and heeds
+    # Ctrl-C does not end it, which goes to this group of processes. Linux gives sessions equal times, and looks at
     # priorities within each: a patient helper is in this one, and an urgent one has as much as this process.
     try:
         sign.touch()
@@ -142,7 +142,7 @@ def is_at_hand(kernel: Any) -> bool:
 def wait_for(kernel: Any) -> None:
     """Sees that no helper begins with a kernel any more; waits for one that has, until it succeeds or fails."""
     if is_missing(kernel):
-        later_code.note_compilation()
+        background_code.note_compilation()
     claim = _claims.pop(kernel, None)
     if claim is None or _is_claimed_here(claim):
         return
@@ -189,21 +189,21 @@ def help_() -> None:
     It finishes the kernel that it is at when that process ends.
     """
     parent, sign, order, later, is_urgent = pickle.load(sys.stdin.buffer)
-    codes = [LaterCode(*code) for code in later]
+    codes = [BackgroundCode(*code) for code in later]
 
     def is_needed() -> bool:
         return os.path.exists(sign) and (not hasattr(os, "nice") or os.getppid() == parent)
 
     try:
         if not is_urgent:
-            later_code.compile_quietly(codes, is_needed)
+            background_code.compile_quietly(codes, is_needed)
         for claim, module, name, types, signature in order:
             if is_needed() and _is_claimed_here(Path(claim)):
                 __import__(module)
                 _kernels[module, name].compile_for(types, signature)
                 _done(Path(claim)).touch(exist_ok=False)
         if is_urgent:
-            later_code.compile_quietly(codes, is_needed)
+            background_code.compile_quietly(codes, is_needed)
     finally:
         _leave(Path(sign))
 

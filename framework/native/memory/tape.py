@@ -176,7 +176,7 @@ def _called(kernel: Any, arguments: tuple[Any, ...]) -> Any:
     return kernel(*arguments)
 
 
-# In Python, these three take a function in place of an address, so that one text serves Python and compiled code.
+# In Python, these three take a function in place of an address, so that one source serves Python and compiled code.
 call_asking_kernel: Any = intrinsic(_call_asking_kernel, in_python=_called)
 call_clock: Any = intrinsic(_call_clock)
 call_kernel: Any = intrinsic(_call_kernel, in_python=_called)

@@ -12,9 +12,9 @@ from merganser.framework.native.compiler.kernels import Code, compiler_lock, obt
 if TYPE_CHECKING:
     from merganser.framework.core.declarations.native_function import NativeOperation
 
-__all__ = ["OwnOperation", "form_of", "letters_of", "operation_calling", "signature_of_operation"]
+__all__ = ["OwnOperation", "form_of", "operation_calling", "signature_of_operation", "type_codes_of"]
 
-# What compiled code makes of the integers from {0} on, by the letters of native_wires.py.
+# What compiled code makes of the integers from {0} on, by the type codes of native_wires.py.
 _FETCHED = {
     "w": ("vector_at(further(values, integers[{0}] + integers[{1}]), integers[{2}])", 3),
     "r": ("matrix_at(further(values, integers[{0}] + integers[{1}]), integers[{2}], integers[{3}])", 4),
@@ -79,7 +79,7 @@ class OwnOperation:
 _told: set[Any] = set()
 
 
-def letters_of(kinds: str) -> str:
+def type_codes_of(kinds: str) -> str:
     """What the parameters of an operation stand for, see NativeOperation, without how it may fail."""
     return kinds.lstrip("se")
 
@@ -99,8 +99,8 @@ def operation_calling(function: Any, kinds: str) -> Callable[..., None]:
     returns_status, may_raise = "s" in kinds, "e" in kinds
     at = int(returns_status or may_raise)
     arguments = []
-    for letter in letters_of(kinds):
-        text, size = _FETCHED[letter]
+    for code in type_codes_of(kinds):
+        text, size = _FETCHED[code]
         arguments.append(text.format(*range(at, at + size)))
         at += size
     call = f"function({', '.join(arguments)})"

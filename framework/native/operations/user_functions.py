@@ -15,9 +15,9 @@ from merganser.framework.native.compiler.kernel_cache import KernelCache
 from merganser.framework.native.compiler.numba_front import prepare
 from merganser.framework.native.compiler.numba_inside import CFunc, NumbaError, global_compiler_lock
 from merganser.framework.native.operations.native_operations import (
-    letters_of,
     operation_calling,
     signature_of_operation,
+    type_codes_of,
 )
 
 __all__ = ["CompiledFunction"]
@@ -92,7 +92,7 @@ class CompiledFunction:
         return self._stamp if fingerprint(self._function.interpreted) == self._stamp else None
 
     def _entry_point(self) -> Any:
-        signature = tuple(_TYPES[kind] for kind in letters_of(self._kinds))
+        signature = tuple(_TYPES[kind] for kind in type_codes_of(self._kinds))
         self._dispatcher.compile(signature)
         return self._dispatcher.overloads[signature].entry_point
 

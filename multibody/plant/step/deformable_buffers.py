@@ -70,7 +70,7 @@ def _works_of(steps: DeformableSteps, w: Workspace) -> list[StepWork]:
 
 
 class DeformableBuffers:
-    """What deformable bodies need in steps; made anew in parts when model or Context have changed.
+    """What deformable bodies need in steps; made again in parts when model or Context have changed.
 
     Args:
         steps: of the plant.

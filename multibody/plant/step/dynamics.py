@@ -1,6 +1,6 @@
 """The dynamics of a plant in a Context: derivatives of the state, or discrete steps, with all that acts and holds.
 
-The text of it is ../../contact/step.py; here it gets its arrays, and what it says by a status becomes larger arrays,
+Its source is ../../contact/step.py; here it gets its arrays, and what it says by a status becomes larger arrays,
 another approximation, or an error. See ../../contact/README.md for the mathematics of contact.
 """
 
@@ -284,7 +284,7 @@ class PlantDynamics:
     def _run(
         self, context: Context, w: Workspace, table: ActuatorTable, compute: Callable[[StepBuffers, StepResults], int]
     ) -> tuple[int, StepBuffers, StepResults]:
-        """Runs a text of contact/step.py, with poses of geometries as the SceneGraph says and enough capacity."""
+        """Runs a function of contact/step.py, with poses of geometries as the SceneGraph says and enough capacity."""
         buffers, controllers = self._buffers_and_controllers(context, w, table)
         run = self._with_poses(context, compute)
         status, out, _ = self.run_with_capacity(context, buffers, controllers, run)
@@ -371,7 +371,7 @@ class PlantDynamics:
     def _compile_contact_ahead(self, context: Context, w: Workspace) -> None:
         """Has other processes compile what the first step with contact will need, from its end on.
 
-        To be called before anything is compiled here: other code that is not as urgent (later_code.py) waits for it.
+        To be called before anything is compiled here: other code that is not as urgent (background_code.py) waits for it.
         """
         if not self.can_constrain or not w.is_float or w.step_buffers is not None or not is_missing(start_step):
             return

@@ -82,7 +82,7 @@ class Motion:
         if self.heard.follow() != before:
             for buffers in self._all_buffers():
                 self._take_parameters(buffers)
-            self.solve_by(*self._settings)  # all records are made anew
+            self.solve_by(*self._settings)  # all records are made again
 
     def _take_parameters(self, buffers: StepBuffers) -> None:
         buffers.parameters = self.heard.parameters if self.heard.follow() else self._w.parameters

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework import AbstractValue, later_code
+from merganser.framework import AbstractValue, background_code
+from merganser.framework.background_code import BackgroundCode
 from merganser.framework.core.context.native_code import (
     CONTINUOUS_STATE,
     FAILURE,
@@ -23,7 +24,6 @@ from merganser.framework.core.context.native_code import (
 from merganser.framework.core.context.store import CacheSlot
 from merganser.framework.core.inside import derivatives_entry
 from merganser.framework.core.values.plain_values import Loading
-from merganser.framework.later_code import LaterCode
 from merganser.framework.native.memory.addresses import address_of_array
 from merganser.framework.native.memory.records_of_arrays import Placed, integers_of, placed_beside
 from merganser.framework.native.operations.operations import caller_of
@@ -56,10 +56,10 @@ Array = NDArray[Any]
 
 _WEIGHT_OF_CONTACT = 2  # steps with contact take longer in Python
 _WORK_OF_MOTION = 150  # what an integrator that moves a plant by steps waits for each in Python, about [us]
-_STEP_OF_ALL = LaterCode("merganser.multibody.contact.deformable_operation", "STEP_OF_ALL", "plant_step_of_all")
-_DERIVATIVES = LaterCode("merganser.multibody.contact.step_operation", "DERIVATIVES", "plant_derivatives")
-_STEP = LaterCode("merganser.multibody.contact.step_operation", "STEP", "plant_step")
-_MOTION = LaterCode("merganser.multibody.contact.step_operation", "MOTION", "plant_motion")
+_STEP_OF_ALL = BackgroundCode("merganser.multibody.contact.deformable_operation", "STEP_OF_ALL", "plant_step_of_all")
+_DERIVATIVES = BackgroundCode("merganser.multibody.contact.step_operation", "DERIVATIVES", "plant_derivatives")
+_STEP = BackgroundCode("merganser.multibody.contact.step_operation", "STEP", "plant_step")
+_MOTION = BackgroundCode("merganser.multibody.contact.step_operation", "MOTION", "plant_motion")
 _NO_PLACE = Placed(0, (0,))
 _CALLS_BETWEEN_LOOKS = 64  # at the disk, whether there is an operation that Python can call
 
@@ -230,10 +230,10 @@ class NativeDynamics:
         """Counts a computation of the dynamics in Python."""
         if w.is_float:
             if self.num_calls == 0:
-                later_code.want(self._code_for(w))
-            later_code.note_call(_WEIGHT_OF_CONTACT if self._may_touch() else 1)
+                background_code.want(self._code_for(w))
+            background_code.note_call(_WEIGHT_OF_CONTACT if self._may_touch() else 1)
             if w.motion is not None:
-                later_code.note_work(_WORK_OF_MOTION)
+                background_code.note_work(_WORK_OF_MOTION)
         self.num_calls += 1
 
     def resolve(self, context: Context) -> NativeCode | None:
@@ -264,7 +264,7 @@ class NativeDynamics:
         """Where the operation leaves what it has held; None if Python may have a part in steps."""
         return self.buffers_of(context) if self._prepare(context) is _STEP else None
 
-    def _prepare(self, context: Context) -> LaterCode | None:
+    def _prepare(self, context: Context) -> BackgroundCode | None:
         """The operation, with buffers for what it works on; None if there is none."""
         w = self._workspace(context)
         if not (w.is_float and self._is_possible(context)):
@@ -290,7 +290,7 @@ class NativeDynamics:
             w.motion.native_buffers(controllers)
         return code if buffers.step.is_own_geometry() else None
 
-    def _code_for(self, w: Workspace) -> LaterCode:
+    def _code_for(self, w: Workspace) -> BackgroundCode:
         if self._is_discrete():
             return _STEP if self._dynamics.deformables is None else _STEP_OF_ALL
         return _DERIVATIVES if w.motion is None else _MOTION
@@ -344,7 +344,7 @@ class NativeDynamics:
 
     def _can_constrain(self) -> bool:
         """Whether the kernels are compiled that hold something, or it pays to compile them."""
-        is_due = self._constrains_at_once() and later_code.must_compile_here()
+        is_due = self._constrains_at_once() and background_code.must_compile_here()
         has_any = self._dynamics.can_constrain or self._dynamics.has_multipliers
         return has_any and (is_due or are_compiled(self._dynamics))
 
@@ -393,7 +393,7 @@ class NativeDynamics:
     def compute(self, context: Context, w: Workspace, result: Array) -> bool:
         """Has the operation compute the derivatives of a continuous plant, as soon as it is at hand.
 
-        That is twice as fast as the same text in Python, so that nothing is compiled for it.
+        That is twice as fast as the same source in Python, so that nothing is compiled for it.
 
         Returns:
             Whether it has; if not, Python has to do it, which says what is wrong if anything is.

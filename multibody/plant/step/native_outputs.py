@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import CacheEntry
+from merganser.framework.background_code import BackgroundCode
 from merganser.framework.core.context.native_code import CONTINUOUS_STATE, OUTPUT, DiscreteStateOf, NativeCode, ValueOf
 from merganser.framework.core.declarations.native_function import copy
 from merganser.framework.core.inside import derivatives_entry
-from merganser.framework.later_code import LaterCode
 from merganser.framework.native.memory.addresses import address_of_array
 from merganser.framework.native.memory.records_of_arrays import Placed, integers_of
 from merganser.framework.primitives.discrete_derivative import difference_quotient
@@ -30,7 +30,7 @@ __all__ = ["NativeAcceleration", "NativeContactForces", "NativeNetActuation", "N
 
 Array = NDArray[Any]
 
-_CONTACT_FORCES = LaterCode("merganser.multibody.contact.step_operation", "CONTACT_FORCES", "contact_forces")
+_CONTACT_FORCES = BackgroundCode("merganser.multibody.contact.step_operation", "CONTACT_FORCES", "contact_forces")
 
 
 def _place_of(context: LeafContext, array: Array) -> int:

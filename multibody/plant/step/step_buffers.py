@@ -74,7 +74,7 @@ _NO_GEOMETRY, _NO_SURFACES = ProximityArrays([], []), HydroelasticArrays([])
 
 
 class StepBuffers:
-    """What steps of a plant in a Context work on; made anew in parts when model or Context have changed.
+    """What steps of a plant in a Context work on; made again in parts when model or Context have changed.
 
     Args:
         dynamics: of a finalized plant.

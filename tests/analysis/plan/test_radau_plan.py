@@ -21,8 +21,8 @@ from merganser.analysis import (
     Simulator,
 )
 from merganser.analysis.integrators.small_lu import factor_shifted, solve_factored
-from merganser.framework import BasicVector, DiagramBuilder, LeafSystem, System, later_code
-from merganser.framework.later_code import LaterCode
+from merganser.framework import BasicVector, DiagramBuilder, LeafSystem, System, background_code
+from merganser.framework.background_code import BackgroundCode
 from merganser.framework.native import native
 from merganser.framework.primitives import LinearSystem, LogVectorOutput, Sine, ZeroOrderHold
 from tests.support.random_diagrams import random_diagram
@@ -321,16 +321,16 @@ def test_large_systems_are_left_to_lapack() -> None:
 def little_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """Has the compiled loop worth its while after a little work without it, whether or not it is on the disk."""
     monkeypatch.delenv("MERGANSER_PLAN", raising=False)
-    none = LaterCode("merganser.analysis.none", "LOOP", "none")
+    none = BackgroundCode("merganser.analysis.none", "LOOP", "none")
     monkeypatch.setattr("merganser.analysis.simulation.simulator._LOOP", none)
-    for module in ("merganser.analysis.simulation.simulator", "merganser.framework.later_code"):
+    for module in ("merganser.analysis.simulation.simulator", "merganser.framework.background_code"):
         monkeypatch.setattr(f"{module}.want", lambda *_codes: None)  # nobody is to look for it later
-    monkeypatch.setattr(LaterCode, "is_worth_while", lambda _code, pays: pays)
+    monkeypatch.setattr(BackgroundCode, "is_worth_while", lambda _code, pays: pays)
     for least in ("_WORK_TO_LOAD", "_WORK_TO_LOAD_MORE", "_WORK_TO_COMPILE"):
-        monkeypatch.setattr(later_code, least, 1000)
-    monkeypatch.setattr(later_code, "_next_look", {})
-    monkeypatch.setattr(later_code, "_WORK_BETWEEN_LOOKS", 0)
-    monkeypatch.setattr(later_code._state, "work", 0)
+        monkeypatch.setattr(background_code, least, 1000)
+    monkeypatch.setattr(background_code, "_next_look", {})
+    monkeypatch.setattr(background_code, "_WORK_BETWEEN_LOOKS", 0)
+    monkeypatch.setattr(background_code._state, "work", 0)
 
 
 @pytest.mark.usefixtures("little_work")
@@ -338,7 +338,7 @@ def test_many_short_advances_get_a_plan_as_a_long_one_does() -> None:
     """The work of steps without it adds up, however few of them an advance has."""
 
     def num_steps_until_plan(size: float) -> int:
-        later_code._state.work = 0
+        background_code._state.work = 0
         simulator, _ = simulator_of(Native(_van_der_pol, 2, "mu", [5.0]), True, x0=[2.0, 0.0])
         simulator.set_use_native_plan(True)
         for number in range(1, 4000):

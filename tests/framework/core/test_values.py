@@ -214,7 +214,7 @@ def test_arrays_that_hold_no_numbers_are_refused_at_every_door(given):
     system.DeclareNumericParameter(BasicVector([0.0, 0.0]))
     context = system.CreateDefaultContext()
     vector = BasicVector([0.0, 0.0])
-    doors = [
+    entries = [
         vector.SetFromVector,
         vector.set_value,
         context.SetContinuousState,
@@ -223,10 +223,10 @@ def test_arrays_that_hold_no_numbers_are_refused_at_every_door(given):
         lambda values: system.get_input_port().FixValue(context, values),
     ]
     if given.dtype != complex:
-        doors.append(BasicVector)
-    for door in doors:
+        entries.append(BasicVector)
+    for entry in entries:
         with pytest.raises(TypeError):
-            door(given)
+            entry(given)
     assert vector.value().tolist() == context.get_continuous_state_vector().value().tolist() == [0.0, 0.0]
     vector.SetFromVector(np.ma.array([1.0, 2.0], mask=False))
     assert vector.value().tolist() == [1.0, 2.0]

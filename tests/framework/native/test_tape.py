@@ -15,7 +15,7 @@ from merganser.analysis import (
     RungeKutta5Integrator,
     Simulator,
 )
-from merganser.framework import DiagramBuilder, InputPortIndex, LeafSystem, Value, later_code
+from merganser.framework import DiagramBuilder, InputPortIndex, LeafSystem, Value, background_code
 from merganser.framework.native.operations.operations import OPERATIONS, CompiledOperation, address_of, has_complex_form
 from merganser.framework.primitives import (
     Adder,
@@ -309,8 +309,8 @@ def test_long_runs_switch_to_the_tape_by_themselves():
 
 
 def test_loops_of_users_switch_to_the_tape_when_they_have_evaluated_much(monkeypatch):
-    monkeypatch.setattr(later_code, "_state", later_code._State())
-    monkeypatch.setattr(later_code, "_TAPES", "not loaded")
+    monkeypatch.setattr(background_code, "_state", background_code._State())
+    monkeypatch.setattr(background_code, "_TAPES", "not loaded")
     diagram, _ = loop_with(PassThrough(SIZE))
     context = diagram.CreateDefaultContext()
 
@@ -322,8 +322,8 @@ def test_loops_of_users_switch_to_the_tape_when_they_have_evaluated_much(monkeyp
                 diagram.EvalTimeDerivatives(context)
 
     evaluate(range(3))
-    counted = later_code._state.work
-    assert counted == 3 * (later_code.work_of_steps(1, len(context.store.slots)) // 3)
+    counted = background_code._state.work
+    assert counted == 3 * (background_code.work_of_steps(1, len(context.store.slots)) // 3)
     assert context.derivative_evaluator()._tape is None
     evaluate(range(3, 3 + 300_000 // counted + 1))
     assert context.derivative_evaluator()._tape is not None

@@ -388,7 +388,7 @@ def pendulum_with_limits() -> MultibodyPlant:
 
 
 def test_a_simulation_is_in_python_for_the_first_step_at_a_joint_limit_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("merganser.framework.later_code.LaterCode.is_there", lambda _code: False)
+    monkeypatch.setattr("merganser.framework.background_code.BackgroundCode.is_there", lambda _code: False)
     found, num_calls = [], []
     for way in WAYS:
         plant = pendulum_with_limits()
@@ -418,7 +418,7 @@ def test_simulations_of_a_batch_that_reach_joint_limits_stay_in_their_lane(
     assert np.all(np.abs(expected[0]) < 0.52)  # all have fallen to a limit
 
     monkeypatch.setenv("MERGANSER_PLAN", "always")
-    monkeypatch.setattr("merganser.framework.later_code.LaterCode.is_there", lambda _code: True)
+    monkeypatch.setattr("merganser.framework.background_code.BackgroundCode.is_there", lambda _code: True)
     monkeypatch.setattr("merganser.analysis.batches.batch_simulation._WORTH_A_THREAD", 1e-9)
     alone: list[int] = []
     monkeypatch.setattr(BatchSimulator, "_simulate_alone", lambda _batch, _work, index: alone.append(index))

@@ -1,4 +1,4 @@
-"""PlantBench: a plant that other systems ask about its kinematics and dynamics, at states that come from elsewhere."""
+"""ScratchPlant: a plant that other systems ask about its kinematics and dynamics, at states that come from elsewhere."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from merganser.framework import AbstractValue, Context, LeafSystem, later_code
+from merganser.framework import AbstractValue, Context, LeafSystem, background_code
 from merganser.framework.core.declarations.cache import CacheEntry
 from merganser.framework.core.inside import declare_storage
 from merganser.multibody.plant.multibody_plant import MultibodyPlant
 from merganser.multibody.tree import MultibodyForces
 
-__all__ = ["PlantBench", "require_plant"]
+__all__ = ["ScratchPlant", "require_plant"]
 
 Array = NDArray[Any]
 
 
-class _Bench(AbstractValue):
+class _ScratchContext(AbstractValue):
     """The box of a context to compute in, of which files need nothing: its state is set before each computation."""
 
     __slots__ = ()
@@ -29,7 +29,7 @@ class _Bench(AbstractValue):
         """There is nothing to restore."""
 
 
-class PlantBench:
+class ScratchPlant:
     """A plant, and in each Context of another system a context of that plant to compute in.
 
     So the other system, such as a controller, may be evaluated in several Contexts at a time, in threads too.
@@ -56,7 +56,7 @@ class PlantBench:
         self._entry: CacheEntry = declare_storage(owner, "plant context", self._new_context)
 
     def _new_context(self) -> AbstractValue:
-        return _Bench(self._parameters.Clone())
+        return _ScratchContext(self._parameters.Clone())
 
     def context(self, context: Context) -> Context:
         """The plant's context in a context of the owner."""
@@ -65,7 +65,7 @@ class PlantBench:
 
     def at(self, context: Context, x: Array) -> Context:
         """The plant's context with positions and velocities x, shape [num_multibody_states]."""
-        later_code.note_call()
+        background_code.note_call()
         plant_context = self.context(context)
         self.plant.SetPositionsAndVelocities(plant_context, x)
         return plant_context

@@ -1,9 +1,9 @@
-"""Every compiled function, and the door by which values of users come to it.
+"""Every compiled function, and the check by which values of users come to it.
 
 Compiled code does not look at what it is given: a wrong size or a NaN that becomes an index would read what is not its
-own. So all that a user can write passes a door in Python first. This table has, for each compiled function, which door
+own. So all that a user can write passes a check in Python first. This table has, for each compiled function, which check
 that is and what is checked there; a function that is added without a line here fails the test.
-tests/safety tries the doors with arguments that do not fit.
+tests/safety tries the checks with arguments that do not fit.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import merganser.geometry
 import merganser.multibody
 
 
-class Door(NamedTuple):
+class Check(NamedTuple):
     """Where values are checked.
 
     Attributes:
@@ -33,41 +33,41 @@ class Door(NamedTuple):
 
 
 PLANT = "multibody.plant"
-STATE = Door(f"{PLANT}.arguments:checked_vector", "size, real numbers of the scalar, finite")
-VECTORS = Door("framework.core.context.context:Context._checked", "size and type of time, states and parameters")
-PORTS = Door("framework.core.declarations.ports:InputPort._checked_value", "type and size of what a port is fixed to")
-POINTS = Door(f"{PLANT}.arguments:checked_points", "shape [3] or [3, n], finite")
-ELEMENTS = Door("multibody.tree.lookup:TreeLookup._check_mine", "frames, bodies and joints are of this plant")
-FORCES = Door(f"{PLANT}.arguments:check_forces", "of this plant and of its scalar")
-ACTUATION = Door(f"{PLANT}.input_ports:InputPorts.read", "contiguous; bodies of the plant, finite")
-RESULTS = Door("multibody.algorithms.state:output", "an array of the right type and shape that can be written to")
-CACHES = Door("multibody.tree.computations:TreeComputations._check_cache", "a cache of this plant")
-FRAMES = Door("geometry.scene_graph:SceneGraph._calc_world_poses", "the poses of all frames are there, and finite")
-POSES = Door("geometry.proximity.queries:ProximityQueries.poses", "poses are finite")
-SHAPES = Door("geometry.geometry_instance:checked_shape", "measures and vertices are finite and not negative")
-HYDROELASTIC = Door(
+STATE = Check(f"{PLANT}.arguments:checked_vector", "size, real numbers of the scalar, finite")
+VECTORS = Check("framework.core.context.context:Context._checked", "size and type of time, states and parameters")
+PORTS = Check("framework.core.declarations.ports:InputPort._checked_value", "type and size of what a port is fixed to")
+POINTS = Check(f"{PLANT}.arguments:checked_points", "shape [3] or [3, n], finite")
+ELEMENTS = Check("multibody.tree.lookup:TreeLookup._check_mine", "frames, bodies and joints are of this plant")
+FORCES = Check(f"{PLANT}.arguments:check_forces", "of this plant and of its scalar")
+ACTUATION = Check(f"{PLANT}.input_ports:InputPorts.read", "contiguous; bodies of the plant, finite")
+RESULTS = Check("multibody.algorithms.state:output", "an array of the right type and shape that can be written to")
+CACHES = Check("multibody.tree.computations:TreeComputations._check_cache", "a cache of this plant")
+FRAMES = Check("geometry.scene_graph:SceneGraph._calc_world_poses", "the poses of all frames are there, and finite")
+POSES = Check("geometry.proximity.queries:ProximityQueries.poses", "poses are finite")
+SHAPES = Check("geometry.geometry_instance:checked_shape", "measures and vertices are finite and not negative")
+HYDROELASTIC = Check(
     "geometry.hydroelastic.representation:make_representation", "tetrahedra have volumes; moduli and lengths are finite"
 )
-PLANS = Door("analysis.plan.plan:Plan.is_current", "ports, values and logs are those that the plan was made for")
-BATCHES = Door("analysis.batches.batch:_evaluate_all", "as many rows everywhere, of the sizes that the system has")
-STEPS = Door("analysis.integrators.base:IntegratorBase.reset_context", "the context is one of the system")
-OBSERVERS = Door("analysis.estimators.observer:checked_covariance", "sizes, symmetric, positive definite, finite")
-GENERATORS = Door("framework.core.system.random_values:GeneratorBox.set_value", "a generator; its words are copied")
-PROGRAMS = Door(
+PLANS = Check("analysis.plan.plan:Plan.is_current", "ports, values and logs are those that the plan was made for")
+BATCHES = Check("analysis.batches.batch:_evaluate_all", "as many rows everywhere, of the sizes that the system has")
+STEPS = Check("analysis.integrators.base:IntegratorBase.reset_context", "the context is one of the system")
+OBSERVERS = Check("analysis.estimators.observer:checked_covariance", "sizes, symmetric, positive definite, finite")
+GENERATORS = Check("framework.core.system.random_values:GeneratorBox.set_value", "a generator; its words are copied")
+PROGRAMS = Check(
     "framework.optimization.interior_point.problem:NonlinearProblem.__post_init__",
     "sizes; bounds are numbers in order; places of derivatives are inside",
 )
-GAPS = Door(
+GAPS = Check(
     "framework.optimization.evaluators.evaluators:EvaluatorBase._check_outputs",
     "functions have as many values as bounds",
 )
-POLYHEDRA = Door("geometry.optimization.hpolyhedron:HPolyhedron.__init__", "A and b have as many rows, and are numbers")
-CONFIGURATIONS = Door("multibody.planning.edge_checks:rows_of", "as many positions as the plant has, contiguous")
-BODIES = Door("multibody.fem.body:FemBody.step", "sizes; meshes whose vertices are there, finite; materials in range")
-BLOCKS = Door("framework.primitives._arguments:checked_vector", "sizes, finite")
+POLYHEDRA = Check("geometry.optimization.hpolyhedron:HPolyhedron.__init__", "A and b have as many rows, and are numbers")
+CONFIGURATIONS = Check("multibody.planning.edge_checks:rows_of", "as many positions as the plant has, contiguous")
+BODIES = Check("multibody.fem.body:FemBody.step", "sizes; meshes whose vertices are there, finite; materials in range")
+BLOCKS = Check("framework.primitives._arguments:checked_vector", "sizes, finite")
 
 # By module, and by the names of functions in it; modules that stand for all their functions have none.
-DOORS: dict[str, dict[str, tuple[Door, ...]] | tuple[Door, ...]] = {
+CHECKS: dict[str, dict[str, tuple[Check, ...]] | tuple[Check, ...]] = {
     "analysis.controllers": (BLOCKS, VECTORS, PORTS, PLANS),
     "analysis.estimators": (OBSERVERS, PORTS),
     "analysis.integrators": (STEPS, VECTORS),
@@ -165,11 +165,11 @@ DOORS: dict[str, dict[str, tuple[Door, ...]] | tuple[Door, ...]] = {
         "plant_controller": (PORTS, ACTUATION),
     },
 }
-ALL_DOORS = {
-    door
-    for entry in DOORS.values()
-    for doors in (entry.values() if isinstance(entry, dict) else [entry])
-    for door in doors
+ALL_CHECKS = {
+    check
+    for entry in CHECKS.values()
+    for checks in (entry.values() if isinstance(entry, dict) else [entry])
+    for check in checks
 }
 
 
@@ -192,27 +192,27 @@ def compiled_functions() -> set[tuple[str, str]]:
     return {(module.removeprefix("merganser."), name) for module, name in found | set(_kernels)}
 
 
-def doors_of(module: str, name: str) -> tuple[Door, ...]:
-    """The doors of a compiled function: those of the longest part of its module's name that is in the table."""
+def checks_of(module: str, name: str) -> tuple[Check, ...]:
+    """The checks of a compiled function: those of the longest part of its module's name that is in the table."""
     parts = module.split(".")
-    known = next((p for n in range(len(parts), 0, -1) if (p := ".".join(parts[:n])) in DOORS), None)
-    entry = DOORS[known] if known is not None else ()
+    known = next((p for n in range(len(parts), 0, -1) if (p := ".".join(parts[:n])) in CHECKS), None)
+    entry = CHECKS[known] if known is not None else ()
     return entry.get(name, ()) if isinstance(entry, dict) else entry
 
 
-def test_every_compiled_function_has_a_door():
-    functions = {(m, n) for m, n in compiled_functions() if m.split(".")[0] in ("framework", *map(_top, DOORS))}
-    assert [f"{module}:{name}" for module, name in sorted(functions) if not doors_of(module, name)] == []
+def test_every_compiled_function_has_a_check():
+    functions = {(m, n) for m, n in compiled_functions() if m.split(".")[0] in ("framework", *map(_top, CHECKS))}
+    assert [f"{module}:{name}" for module, name in sorted(functions) if not checks_of(module, name)] == []
 
 
 def test_the_table_names_no_function_that_is_not_there():
     names = {name for _, name in compiled_functions()}
-    assert [name for entry in DOORS.values() if isinstance(entry, dict) for name in entry if name not in names] == []
+    assert [name for entry in CHECKS.values() if isinstance(entry, dict) for name in entry if name not in names] == []
 
 
-@pytest.mark.parametrize("door", sorted(ALL_DOORS), ids=lambda door: door.place)
-def test_the_door_is_there(door):
-    module, _, name = door.place.partition(":")
+@pytest.mark.parametrize("check", sorted(ALL_CHECKS), ids=lambda check: check.place)
+def test_the_check_is_there(check):
+    module, _, name = check.place.partition(":")
     place = importlib.import_module(f"merganser.{module}")
     for part in name.split("."):
         place = getattr(place, part)

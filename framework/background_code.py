@@ -2,7 +2,7 @@
 
 What is called is compiled when it is first called (native/compiler/kernels.py). Other code only makes simulations
 faster: the compiled loop, and steps of plants as operations in it. It takes seconds to compile, and Python does the
-same, to the last bit, until it is there. For such a `LaterCode`:
+same, to the last bit, until it is there. For such a `BackgroundCode`:
 
 1. What is on the disk is used.
 2. What is not is compiled by another process, at low priority, one at a time on a machine, as soon as this process has
@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 __all__ = [
-    "LaterCode",
+    "BackgroundCode",
     "compile_quietly",
     "may_be_helped",
     "missing",
@@ -58,7 +58,7 @@ _LOWEST_PRIORITY = 19
 _TAPES = "merganser.framework.native.operations.lowering"
 
 
-class LaterCode(NamedTuple):
+class BackgroundCode(NamedTuple):
     """Code that simulations do without as long as it is not compiled.
 
     Attributes:
@@ -117,13 +117,13 @@ class _State:
     work = 0  # of simulators and integrators in Python, by counts [us]
     num_calls = 0  # of the dynamics of all plants, as far as Python made them
     is_cold = False  # whether anything had to be compiled
-    num_helpers = 0  # that were started for later code
+    num_helpers = 0  # that were started for background code
 
 
 _state = _State()
-_there: set[LaterCode] = set()
-_wanted: dict[LaterCode, None] = {}  # in this order
-_next_look: dict[tuple[LaterCode, ...], int] = {}  # work in Python until it is asked again whether all of it is there
+_there: set[BackgroundCode] = set()
+_wanted: dict[BackgroundCode, None] = {}  # in this order
+_next_look: dict[tuple[BackgroundCode, ...], int] = {}  # work in Python until it is asked again whether all of it is there
 
 
 def note_call(weight: int = 1) -> None:
@@ -155,7 +155,7 @@ def work_of_steps(num_steps: int, num_entries: int) -> int:
     return num_steps * (_WORK_OF_STEP + _WORK_OF_ENTRY * num_entries)
 
 
-def pays_to_load(*codes: LaterCode, work_to_come: int = 0) -> bool:
+def pays_to_load(*codes: BackgroundCode, work_to_come: int = 0) -> bool:
     """Whether there has been, or is to be, so much work in Python that compiled code is worth its while.
 
     Args:
@@ -193,17 +193,17 @@ def must_compile_here() -> bool:
     return _state.num_calls >= _MANY_CALLS and not may_be_helped()
 
 
-def want(*codes: LaterCode) -> None:
+def want(*codes: BackgroundCode) -> None:
     """Says that something would be faster with this code."""
     _wanted.update(dict.fromkeys(codes))
 
 
-def missing() -> list[LaterCode]:
+def missing() -> list[BackgroundCode]:
     """What is wanted and not there."""
     return [code for code in _wanted if not code.is_there()]
 
 
-def compile_quietly(codes: Sequence[LaterCode], is_needed: Callable[[], bool]) -> None:
+def compile_quietly(codes: Sequence[BackgroundCode], is_needed: Callable[[], bool]) -> None:
     """Compiles one after the other at low priority, if no other process does, and as long as `is_needed()`."""
     if codes and hasattr(os, "nice"):
         os.nice(_LOWEST_PRIORITY)
@@ -237,7 +237,7 @@ def _ask_for_help() -> None:
 
 @contextlib.contextmanager
 def _only_one() -> Iterator[bool]:
-    """Whether no other process of this machine compiles later code; none begins with it in this context."""
+    """Whether no other process of this machine compiles background code; none begins with it in this context."""
     from merganser.framework.native.compiler.code_files import cache_directory
     from merganser.framework.native.compiler.kept_files import make_folder
 
@@ -260,7 +260,7 @@ def _only_one() -> Iterator[bool]:
         os.close(file)
 
 
-def _is_kept(code: LaterCode) -> bool:
+def _is_kept(code: BackgroundCode) -> bool:
     """Whether the disk has it."""
     from merganser.framework.native.compiler.code_files import SUFFIX, cache_directory, package_of_module
     from merganser.framework.native.compiler.kept_files import names_in
