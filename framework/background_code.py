@@ -123,7 +123,7 @@ class _State:
 _state = _State()
 _there: set[BackgroundCode] = set()
 _wanted: dict[BackgroundCode, None] = {}  # in this order
-_next_look: dict[tuple[BackgroundCode, ...], int] = {}  # work in Python until it is asked again whether all of it is there
+_next_look: dict[tuple[BackgroundCode, ...], int] = {}  # work in Python until somebody looks again
 
 
 def note_call(weight: int = 1) -> None:

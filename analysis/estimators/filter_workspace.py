@@ -1,8 +1,8 @@
 """What the source of a Kalman filter works on and says: its numbers, and the model with its derivatives.
 
-The source of a filter (extended_filter.py, unscented_filter.py) takes one argument p and works on one array of floats, r,
-whose sections begin where an array of integers, f, says. Matrices stand there by rows. Compiled, p is the address of f;
-where there is no compiler, it is the FilterWorkspace that has both. Whatever p is, `evaluate`, `complex_slopes` and
+The source of a filter (extended_filter.py, unscented_filter.py) takes one argument p and works on one array of floats,
+r, whose sections begin where an array of integers, f, says. Matrices are there by rows. Compiled, p is the address of
+f; where there is no compiler, it is the FilterWorkspace that has both. Whatever p is, `evaluate`, `complex_slopes` and
 `careful_slopes` ask the model: compiled code runs its operations, or calls Python where it has none.
 """
 

@@ -2,8 +2,8 @@
 
 The solution of a pair has derivatives in closed form (derivatives.py). What manifolds.py makes of it, cutting faces and
 sharing out what the pair can carry, is run once more with complex numbers that carry them: one lane a derivative, the
-imaginary part of each number a tiny step times its derivative (Squire and Trapp 1998). So there is one source for points
-and for their derivatives.
+imaginary part of each number a tiny step times its derivative (Squire and Trapp 1998). So points and their
+derivatives have one source.
 
 Where bodies rest face on face, the normal of the manifold is that of the reference face, on which the other stands, and
 the normal of the pair follows the same one.

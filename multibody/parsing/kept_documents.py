@@ -1,7 +1,7 @@
 """Descriptions of documents that were read, for programs that make many plants of one file.
 
 A document is kept if its description follows from its text and from where the files are that it names. These are
-looked for again each time. Documents that include others are read each time. Warnings about a document are kept with it,
+looked for each time. Documents that include others are read each time. Warnings about a document are kept with it,
 since parsing may be strict the next time.
 """
 

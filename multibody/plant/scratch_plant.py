@@ -1,4 +1,4 @@
-"""ScratchPlant: a plant that other systems ask about its kinematics and dynamics, at states that come from elsewhere."""
+"""ScratchPlant: a plant that other systems ask for kinematics and dynamics, at states that come from elsewhere."""
 
 from __future__ import annotations
 

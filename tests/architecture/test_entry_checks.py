@@ -1,8 +1,8 @@
 """Every compiled function, and the check by which values of users come to it.
 
 Compiled code does not look at what it is given: a wrong size or a NaN that becomes an index would read what is not its
-own. So all that a user can write passes a check in Python first. This table has, for each compiled function, which check
-that is and what is checked there; a function that is added without a line here fails the test.
+own. So all that a user can write passes a check in Python first. This table has, for each compiled function, which
+check that is and what is checked there; a function that is added without a line here fails the test.
 tests/safety tries the checks with arguments that do not fit.
 """
 
@@ -61,7 +61,7 @@ GAPS = Check(
     "framework.optimization.evaluators.evaluators:EvaluatorBase._check_outputs",
     "functions have as many values as bounds",
 )
-POLYHEDRA = Check("geometry.optimization.hpolyhedron:HPolyhedron.__init__", "A and b have as many rows, and are numbers")
+POLYHEDRA = Check("geometry.optimization.hpolyhedron:HPolyhedron.__init__", "A and b have as many rows, and no NaN")
 CONFIGURATIONS = Check("multibody.planning.edge_checks:rows_of", "as many positions as the plant has, contiguous")
 BODIES = Check("multibody.fem.body:FemBody.step", "sizes; meshes whose vertices are there, finite; materials in range")
 BLOCKS = Check("framework.primitives._arguments:checked_vector", "sizes, finite")

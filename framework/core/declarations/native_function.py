@@ -212,8 +212,8 @@ class NativeOperation:
 
     Args:
         function: the function.
-        kinds: what its parameters stand for, a type code each, see native_wires.py; after an "s" if it returns whether it
-            failed, and an "e" if it may raise exceptions: then Python calls it again, and says why.
+        kinds: type codes of its parameters, see native_wires.py; after an "s" if it returns whether it failed,
+            and an "e" if it may raise exceptions: then Python calls it again, and says why.
     """
 
     _never_changes = True  # a copy of a system has the same

@@ -14,8 +14,8 @@ A record is a class derived from NamedTuple whose fields say by their type hints
         simulate: Code                              # a kernel: where it stands
 
 `integers_of(record)` writes the list, `record_at` of the class reads it in compiled code: there a record is two
-pointers, and each field is read when code asks for it, by the name that Python knows it by. So one source serves both. In
-a record for compiled code, kernels are given by their addresses, and arrays among the numbers of a Context by their
+pointers, and each field is read when code asks for it, by the name that Python knows it by. So one source serves both.
+In a record for compiled code, kernels are given by their addresses, and arrays among the numbers of a Context by their
 `Placed`.
 
 A record of numbers alone may change: `new_record` makes one that Python and compiled code change by the same names.

@@ -371,7 +371,7 @@ class PlantDynamics:
     def _compile_contact_ahead(self, context: Context, w: Workspace) -> None:
         """Has other processes compile what the first step with contact will need, from its end on.
 
-        To be called before anything is compiled here: other code that is not as urgent (background_code.py) waits for it.
+        To be called before anything is compiled here: code that is less urgent (background_code.py) waits for it.
         """
         if not self.can_constrain or not w.is_float or w.step_buffers is not None or not is_missing(start_step):
             return
