@@ -302,7 +302,8 @@ class Program:
             self.most_samples = max(self.most_samples, *num_samples.values())
 
     def _add_handler(self, events: EventList, kind: EventKind, valid: int, inputs: int) -> Handler:
-        handler = Handler(self._plan, events, kind, self._reads.get(key_of(events), 0), valid, inputs)
+        reads = self._reads.get(key_of(events), 0)
+        handler = Handler(self._plan, events, kind, reads, valid, inputs, self._assembly.checks)
         handler.number = len(self._assembly)
         self._add_callback(handler)
         return handler
