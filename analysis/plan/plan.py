@@ -265,12 +265,11 @@ class Plan:
         """The number of a group of pending events; -1 if there are none, None if it is not among the usual ones."""
         if not (pending.unrestricted or pending.discrete):
             return -1
-        clocks = self._schedule.clocks_of(pending)
-        if clocks is None:
+        if pending.number < 0:
             return None
-        if clocks not in self._program.group_numbers:
-            self._add_group(clocks)
-        return self._program.group_numbers[clocks]
+        if pending.number not in self._program.group_numbers:
+            self._add_group(pending.number)
+        return self._program.group_numbers[pending.number]
 
     def _enter(self, boundary_time: float, group: int, num_steps: int) -> None:
         now, problem, s = self.now, self.problem, self._steps

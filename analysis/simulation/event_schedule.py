@@ -43,14 +43,16 @@ class SimultaneousEvents(NamedTuple):
         unrestricted: updates that come first.
         discrete: discrete updates, and after them unrestricted updates that join them, see DeclaredEvent.
         publish: publish events, before all updates.
+        number: what `EventSchedule.step_events` knows them by; -1 if they are not from there.
     """
 
     unrestricted: EventList
     discrete: EventList
     publish: EventList
+    number: int = -1
 
 
-NOTHING = SimultaneousEvents([], [], [])
+NOTHING = SimultaneousEvents([], [], [], 0)
 
 
 class EventSchedule:
@@ -132,13 +134,6 @@ class EventSchedule:
         """The clocks, see clocks.py."""
         return list(self._clocks)
 
-    def clocks_of(self, events: SimultaneousEvents) -> int | None:
-        """The number by which `step_events` knows events; None if they are not from there."""
-        for clocks, known in self._of_clocks.items():
-            if known is events:
-                return clocks
-        return None
-
     def clocks_at(self, time: float) -> int:
         """The bits of the clocks that strike at exactly `time`."""
         clocks = clocks_at(self._clocks, len(self._periods), time)
@@ -154,7 +149,8 @@ class EventSchedule:
         """
         events = self._of_clocks.get(clocks)
         if events is None:
-            events = self._of_clocks[clocks] = self._select(clocks, {TriggerType.kPerStep})
+            events = self._select(clocks, {TriggerType.kPerStep})._replace(number=clocks)
+            self._of_clocks[clocks] = events
         return events
 
     def first_publish_events(self, clocks: int, with_initialization: bool) -> EventList:
@@ -172,15 +168,13 @@ class EventSchedule:
             number = (len(self._of_others) + 1) << len(self._periods)  # more than any bits of clocks
             events = self.step_events(clocks)
             together = [*events.unrestricted, *events.discrete, *events.publish, *others]
-            self._of_clocks[number] = _by_phase(_in_order(together))
+            self._of_clocks[number] = _by_phase(_in_order(together))._replace(number=number)
             self._of_others[key] = number
         return number
 
     def step_events_with(self, events: SimultaneousEvents, others: EventList) -> SimultaneousEvents:
         """Events that have come from `step_events`, together with those of witness functions that have triggered."""
-        clocks = self.clocks_of(events)
-        assert clocks is not None
-        return self.step_events(self.with_others(clocks, others))
+        return self.step_events(self.with_others(events.number, others))
 
     def _select(self, clocks: int, triggers: set[TriggerType]) -> SimultaneousEvents:
         if not self._ordered:
