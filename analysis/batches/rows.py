@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.analysis.batches.batch_contexts import may_read_abstract_values, routing_of
+from merganser.analysis.batches.batch_contexts import (
+    abstract_state_of,
+    independent_offsets,
+    may_read_abstract_values,
+    result_offsets,
+    routing_of,
+)
 from merganser.analysis.integrators import step_fields as sf
 from merganser.analysis.integrators.stepping import first_step_size
 from merganser.analysis.plan import loop_state as f
@@ -24,7 +30,6 @@ from merganser.analysis.plan.loop_state import problem_at, progress_of
 from merganser.analysis.plan.plan import make_plan
 from merganser.analysis.simulation.clocks import clocks_at, forget_strikes
 from merganser.analysis.simulation.event_schedule import EventSchedule
-from merganser.framework.core.context.store import FixedInputPortValue
 from merganser.framework.core.inside import may_have_witnesses
 from merganser.framework.native import device, kernel, kernel_address
 from merganser.framework.native.memory.records_of_arrays import copy_of_record, numbers_of
@@ -32,9 +37,10 @@ from merganser.framework.native.memory.tape import call_kernel, doubles_at, inte
 from merganser.framework.native.operations.assembly import offset_in
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from merganser.analysis.simulation.event_schedule import EventList, SimultaneousEvents
     from merganser.analysis.simulation.simulator import Simulator
-    from merganser.framework import Context
 
 __all__ = ["BatchWorker"]
 
@@ -148,6 +154,7 @@ class BatchWorker:
         context: the Context.
         offsets: where in its flat array the values stand that a simulation starts from, shape [m]; the time first.
         results_at: where those stand that it changes: time and state, shape [k].
+        settled: numbers of the abstract state variables that it changes; None if it cannot tell.
         logs_at: numbers of the cache entries that are logs to which it writes.
         routing: what feeds which input port, see `routing_of`.
         may_read_abstract_values: whether operations may depend on abstract parameters.
@@ -177,12 +184,12 @@ class BatchWorker:
             plan._add_group((1 << schedule.num_clocks()) - 1)  # all events, to see if they are compiled
         self._plan = plan
         self.routing = routing_of(context)
-        self.offsets = _independent_offsets(context)
-        self.results_at = _result_offsets(context)
+        self.offsets = independent_offsets(context)
+        self.results_at = result_offsets(context)
         writers = {id(log.context) for log in plan._program.logs}
         slots = enumerate(context.store.slots)
         self.logs_at = [n for n, slot in slots if slot.entry.is_storage and id(slot.context) in writers]
-        self._settled = self._find_settled()
+        self.settled = self._find_settled()
         if not self.is_usable():
             raise LookupError
         plan._enter(math.inf, -1, 0)
@@ -194,16 +201,17 @@ class BatchWorker:
         self.may_read_abstract_values = may_read_abstract_values(context)
         self._num_mended = 0
         self._logs: list[tuple[Any, int]] = []  # that are in use, and how many samples they had before
+        self._abstract_state: Sequence[Any] = ()  # from which the simulation in progress has started
         self._marks: Array = np.zeros(NUM_MARKS, dtype=np.int64)
         self._loop = kernel_address(advance, plan.address)
 
     def _find_settled(self) -> list[int] | None:
         """The abstract state variables that are brought up to date when Python takes over; None if that is not all."""
-        abstract = self.context.peek_state().get_abstract_state()
-        boxes = [abstract.get_value(n) for n in range(abstract.size())]
+        boxes = abstract_state_of(self.context)
         found = []
         for write_back in self._plan._program.write_backs:
-            mine = [n for n, box in enumerate(boxes) if getattr(write_back, "__self__", None) is box]
+            owner = getattr(write_back, "__self__", None) or getattr(write_back, "box", None)
+            mine = [n for n, box in enumerate(boxes) if box is owner]
             if not mine:
                 return None
             found.append(mine[0])
@@ -213,16 +221,20 @@ class BatchWorker:
         """Whether Python has no part in what has been found to happen."""
         plan = self._plan
         program = plan._program
-        is_allowed = plan.is_current() and plan._is_allowed and self._settled is not None
+        is_allowed = plan.is_current() and plan._is_allowed and self.settled is not None
         return is_allowed and not (program.num_callbacks or program.reads_abstract_state)  # rows are numbers alone
 
     def has_samples(self) -> bool:
         """Whether a simulation leaves anything in the abstract state."""
-        return bool(self._settled)
+        return bool(self.settled)
 
     def leaves_traces(self) -> bool:
-        """Whether a simulation changes anything beside the numbers of the state: logs, samples."""
-        return bool(self.logs_at or self._settled)
+        """Whether a simulation changes anything beside the numbers of the state: logs, samples, generators."""
+        return bool(self.logs_at or self.settled)
+
+    def has_generators(self) -> bool:
+        """Whether operations draw random numbers by generators in the abstract state."""
+        return any(hasattr(write_back, "box") for write_back in self._plan._program.write_backs)
 
     # ------------------------------------------------------------------ running
 
@@ -275,6 +287,7 @@ class BatchWorker:
         self._num_mended += 1
         self._plan._lower()
         self.forget_samples()
+        self.use_abstract_state(self._abstract_state)
         self._marks[STAGE] = LOAD
         return self.is_usable()
 
@@ -306,15 +319,32 @@ class BatchWorker:
         for log, num_before in self._logs:
             log.keep_first(num_before)
 
-    def copy_samples_to(self, context: Context) -> None:
-        """Gives another context of the system what the last row has left in the abstract state."""
+    def use_abstract_state(self, boxes: Sequence[Any]) -> None:
+        """Lets the next simulation start with the generators of an abstract state, whose boxes it does not change."""
+        self._abstract_state = boxes
+        mine = abstract_state_of(self.context)
+        for write_back, n in zip(self._plan._program.write_backs, self.settled or ()):
+            if boxes and hasattr(write_back, "box"):
+                write_back.forget()
+                mine[n].SetFrom(boxes[n])
+
+    def copy_abstract_state_to(self, boxes: Sequence[Any]) -> None:
+        """Gives the boxes of another abstract state what the last row has left: samples, generators."""
         store = self.context.store
         store.invalid |= self.context.layout.down["pn"] | self.context.layout.down["xd"]
         for write_back in self._plan._program.write_backs:
             write_back()
-        mine, theirs = (c.peek_state().get_abstract_state() for c in (self.context, context))
-        for n in self._settled or ():
-            theirs.get_mutable_value(n).SetFrom(mine.get_value(n))
+        mine = abstract_state_of(self.context)
+        for n in self.settled or ():
+            boxes[n].SetFrom(mine[n])
+
+    def copy_generators_to(self, boxes: Sequence[Any]) -> None:
+        """Gives the boxes of another abstract state the generators alone: 10 us, where samples of contacts take 100."""
+        mine = abstract_state_of(self.context)
+        for write_back, n in zip(self._plan._program.write_backs, self.settled or ()):
+            if hasattr(write_back, "box"):
+                write_back()
+                boxes[n].SetFrom(mine[n])
 
 
 def _check_events(simulator: Simulator) -> None:
@@ -336,27 +366,3 @@ def _check_events(simulator: Simulator) -> None:
 
 def _lists(events: SimultaneousEvents) -> tuple[EventList, ...]:
     return events.unrestricted, events.discrete, events.publish
-
-
-def _independent_offsets(context: Context) -> Array:
-    """Places in the flat array of a root context that hold time, state, numeric parameters and fixed inputs."""
-    flat = context.store.flat
-    mask = np.zeros(len(flat), dtype=bool)
-    mask[_result_offsets(context)] = True
-    for leaf in context.layout.leaves():
-        mask[slice(*leaf.numeric_range)] = True
-    for part in context.parts():
-        for index, source in enumerate(part.sources):
-            offset = part.layout.free_offsets[index]
-            if isinstance(source, FixedInputPortValue) and source.context is part and offset is not None:
-                mask[offset : offset + source.value.size()] = True  # type: ignore[union-attr]
-    return np.flatnonzero(mask)
-
-
-def _result_offsets(context: Context) -> Array:
-    """Places in the flat array of a root context that hold time, continuous state and discrete state, in this order."""
-    layout = context.store.layout
-    offsets = list(range(1 + layout.num_xc))
-    for leaf in layout.leaf_list:
-        offsets.extend(range(*leaf.xd_range))
-    return np.array(offsets, dtype=np.int64)
