@@ -149,8 +149,7 @@ class EventSchedule:
         """
         events = self._of_clocks.get(clocks)
         if events is None:
-            events = self._select(clocks, {TriggerType.kPerStep})._replace(number=clocks)
-            self._of_clocks[clocks] = events
+            events = self._of_clocks[clocks] = self._select(clocks, {TriggerType.kPerStep}, clocks)
         return events
 
     def first_publish_events(self, clocks: int, with_initialization: bool) -> EventList:
@@ -168,7 +167,7 @@ class EventSchedule:
             number = (len(self._of_others) + 1) << len(self._periods)  # more than any bits of clocks
             events = self.step_events(clocks)
             together = [*events.unrestricted, *events.discrete, *events.publish, *others]
-            self._of_clocks[number] = _by_phase(_in_order(together))._replace(number=number)
+            self._of_clocks[number] = _by_phase(_in_order(together), number)
             self._of_others[key] = number
         return number
 
@@ -176,7 +175,7 @@ class EventSchedule:
         """Events that have come from `step_events`, together with those of witness functions that have triggered."""
         return self.step_events(self.with_others(events.number, others))
 
-    def _select(self, clocks: int, triggers: set[TriggerType]) -> SimultaneousEvents:
+    def _select(self, clocks: int, triggers: set[TriggerType], number: int = -1) -> SimultaneousEvents:
         if not self._ordered:
             return NOTHING
         struck = {period for n, period in enumerate(self._periods) if clocks >> n & 1}
@@ -185,7 +184,7 @@ class EventSchedule:
             for context, event in self._ordered
             if event.trigger in triggers
             or (event.trigger is TriggerType.kPeriodic and (event.period, event.offset) in struck)
-        ])  # fmt: skip
+        ], number)  # fmt: skip
 
 
 def _in_order(events: EventList) -> EventList:
@@ -194,5 +193,6 @@ def _in_order(events: EventList) -> EventList:
     return sorted(relevant, key=lambda item: (item[0].layout.leaf_number, _RANKS[item[1].trigger]))
 
 
-def _by_phase(events: EventList) -> SimultaneousEvents:
-    return SimultaneousEvents(*in_phases(events)) if events else NOTHING
+def _by_phase(events: EventList, number: int = -1) -> SimultaneousEvents:
+    unrestricted, discrete, publish = in_phases(events)
+    return SimultaneousEvents(unrestricted, discrete, publish, number)
