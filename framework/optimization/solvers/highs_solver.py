@@ -16,7 +16,7 @@ from merganser.framework.optimization.programs.binding import Binding
 from merganser.framework.optimization.programs.program import MathematicalProgram
 from merganser.framework.optimization.solvers.interruptible import interruptible
 from merganser.framework.optimization.solvers.linear_rows import LinearRows
-from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface
+from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface, is_solution
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
 
 _A = ProgramAttribute
@@ -91,6 +91,8 @@ class HighsSolver(SolverInterface):
         form = MixedIntegerForm(prog)
         if (form.lower > form.upper).any():
             return Outcome(SolutionResult.kInfeasibleConstraints, guess, HighsSolverDetails(2, "Bounds cross.", 0))
+        if form.integrality.any() and is_solution(prog, guess):
+            return Outcome(SolutionResult.kSolutionFound, guess, HighsSolverDetails(0, "The guess is a solution.", 0))
         found = self._minimum(form, form.c, options)
         kinds = SolutionResult
         result = {

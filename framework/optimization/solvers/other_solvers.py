@@ -161,14 +161,14 @@ class NloptSolver(StandIn):
         return "algorithm"
 
 
-class License:
+class _License:
     """What AcquireLicense() gives: `with MosekSolver.AcquireLicense():` goes on without a licence."""
 
     def is_valid(self) -> bool:
         """Whether a licence is held: there is none."""
         return False
 
-    def __enter__(self) -> License:
+    def __enter__(self) -> _License:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -178,12 +178,12 @@ class License:
 class _Licensed(SolverInterface):
     """A solver that is not there."""
 
-    License = License
+    License = _License
 
     @staticmethod
-    def AcquireLicense() -> License:
+    def AcquireLicense() -> _License:
         """Nothing: there is no licence to hold."""
-        return License()
+        return _License()
 
     def available(self) -> bool:
         """Whether it is here: not yet."""

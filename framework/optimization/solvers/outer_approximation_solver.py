@@ -31,7 +31,7 @@ from merganser.framework.optimization.solvers.clarabel_solver import CONVEX, OUT
 from merganser.framework.optimization.solvers.conic_form import ConicForm
 from merganser.framework.optimization.solvers.highs_solver import box_of
 from merganser.framework.optimization.solvers.interruptible import interruptible
-from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface
+from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface, is_solution
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
 
 _FEASIBLE = 1e-7  # by how much a length may exceed its bound
@@ -65,6 +65,8 @@ class OuterApproximationSolver(SolverInterface):
 
     def _solve(self, prog: MathematicalProgram, guess: Array, options: SolverOptions) -> Outcome:
         given = options.of(self.NAME)
+        if is_solution(prog, guess):
+            return Outcome(SolutionResult.kSolutionFound, guess, OuterApproximationSolverDetails(0, 0, 0.0))
         limit = given.get("time_limit")
         search = _Search(prog, None if limit is None else float(limit))
         result = search.run(int(given.get("max_iter", 1000)))
