@@ -30,6 +30,7 @@ from merganser.multibody.plant.scalars.chain_rules import ChainRules
 from merganser.multibody.plant.scalars.derivative_lanes import (
     LaneRecords,
     Lanes,
+    lanes_of_numbers,
     merge_lanes,
     split_lanes,
     split_numbers,
@@ -88,10 +89,11 @@ _Elements = tuple[bytes, list[Any], Numbers]  # addresses of scalars, the scalar
 class AutoDiffWorkspace(Workspace):
     """A workspace of AutoDiffXd: kernels run over lanes of complex numbers, or on floats by the chain rule."""
 
-    __slots__ = ("_constants", "_floats", "_kept", "_parts", "_rules", "_views")
+    __slots__ = ("_constants", "_floats", "_kept", "_lanes", "_parts", "_rules", "_views")
 
     def __init__(self, *arguments: Any) -> None:
         self._parts: dict[str, _Elements] = {}  # the state and parts of it, as they were last taken apart
+        self._lanes: dict[str, tuple[Numbers, Lanes]] = {}  # the same as lanes
         self._views: list[ObjectRecords] = []
         # Parameters as lanes, by the id of the view that they were split from, as long as no parameter changes.
         self._kept: dict[int, Lanes] = {}
@@ -123,10 +125,20 @@ class AutoDiffWorkspace(Workspace):
             known = self._parts[name] = addresses, items, values_and_gradient(items)
         return known[2]
 
+    def _part_in_lanes(self, name: str) -> Lanes:
+        """The same as lanes."""
+        numbers, known = self._split_part(name), self._lanes.get(name)
+        if known is None or known[0] is not numbers:
+            known = self._lanes[name] = numbers, lanes_of_numbers(*numbers)
+        return known[1]
+
     def view_records(self, numbers: Array, dtype_of: Any) -> Any:
         view = ObjectRecords.view(numbers, dtype_of)
         self._views.append(view)
         return view
+
+    def make_numbers(self, size: int) -> Any:
+        return LaneRecords(np.zeros((1, size), np.complex128), 0)
 
     def make_records(self, size: int, dtype_of: Any) -> Any:
         return LaneRecords(np.zeros((1, size), dtype_of(np.complex128)), 0)
@@ -273,10 +285,13 @@ class AutoDiffWorkspace(Workspace):
         return status
 
     def lanes_of(self, argument: Any) -> Lanes:
-        """An argument of a kernel as lanes; parameters only once."""
+        """An argument of a kernel as lanes; the state and parameters only once."""
         if isinstance(argument, LaneRecords):
             argument.update()
             return argument
+        for name in ("x", "q", "v"):
+            if argument is getattr(self, name):
+                return self._part_in_lanes(name)
         known = self._constants.get(id(argument)) or self._kept.get(id(argument))
         if known is not None:
             return known
