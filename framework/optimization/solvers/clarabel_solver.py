@@ -60,7 +60,7 @@ def convexity_objection(prog: MathematicalProgram) -> str:
     """Which cost or constraint of a program is not convex; empty if all are."""
     for binding in prog.quadratic_costs() + prog.quadratic_constraints():
         if not binding.evaluator().is_convex():
-            return f"{binding} is not convex"
+            return f"{binding.brief()} is not convex"
     return ""
 
 

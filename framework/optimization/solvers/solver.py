@@ -183,6 +183,6 @@ def check_bounds(prog: MathematicalProgram) -> None:
         if not is_right.all():
             i = int(is_right.argmin())
             raise ValueError(
-                f"Solve: {binding}: nothing is between the lower bound {low[i]} and the upper bound {high[i]} of row "
-                f"{i}."
+                f"Solve: {binding.brief()}: nothing is between the lower bound {low[i]} and the upper bound {high[i]} "
+                f"of row {i}."
             )
