@@ -17,6 +17,8 @@ from merganser.framework.core.declarations.execution import call_handler, comput
 from merganser.framework.native.memory.tape import AGAIN, SUCCEEDED
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from merganser.analysis.plan.plan import Plan
     from merganser.analysis.simulation.event_schedule import EventList, EventSchedule
     from merganser.analysis.simulation.witness_isolation import WitnessWatch
@@ -53,8 +55,7 @@ class SlotComputation:
             compute_for(slot, self._needed_by)
         if store.num_disturbances:
             raise DisturbanceError
-        plan.note_callback()
-        return SUCCEEDED if plan.knows_dependencies() else AGAIN
+        return SUCCEEDED if plan.note_callback() else AGAIN
 
 
 class Handler:
@@ -67,6 +68,7 @@ class Handler:
         reads: nodes of the leaf system that the handlers have been seen to read.
         valid: mask of the entries that the loop has computed when it comes here.
         inputs: mask of all entries that the events of the group read, as far as that is known.
+        checks: whether operations of the program are still right.
 
     Attributes:
         events: as given.
@@ -77,18 +79,29 @@ class Handler:
     """
 
     __slots__ = (
-        "_inputs", "_key", "_kind", "_plan", "_reads", "_room", "_valid", "comes_before_operations", "demand", "events",
-        "left_out", "number",
+        "_checks", "_context", "_first", "_inputs", "_is_single", "_key", "_kind", "_plan", "_reads", "_room", "_valid",
+        "comes_before_operations", "demand", "events", "left_out", "number",
     )  # fmt: skip
 
-    def __init__(self, plan: Plan, events: EventList, kind: EventKind, reads: int, valid: int, inputs: int) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        events: EventList,
+        kind: EventKind,
+        reads: int,
+        valid: int,
+        inputs: int,
+        checks: Sequence[Callable[[], bool]],
+    ) -> None:
         self._plan, self._kind, self._reads, self._valid, self._inputs = plan, kind, reads, valid, inputs
+        self._checks = checks
         self._key = key_of(events)
-        self._room = events[0][0].room_for_update() if kind is EventKind.DISCRETE_UPDATE else None
-        self.events = events
+        self.events, self._is_single = events, len(events) == 1
+        self._context, self._first = events[0]
+        self._room = self._context.room_for_update() if kind is EventKind.DISCRETE_UPDATE else None
         self.number = -1
         self.comes_before_operations = False
-        self.demand = events[0][1].demand
+        self.demand = self._first.demand
         self.left_out = np.zeros(1, dtype=np.int64)
 
     def __call__(self) -> int:
@@ -98,15 +111,13 @@ class Handler:
         plan.note_changes(self._valid)
         if self.demand is not None:
             self.left_out[0] = 0
-        context, event = self.events[0]
+        context = self._context
         store = context.store
         outer_reads, outer_reader, invalid = store.reads, store.reader, store.invalid
         store.reads, store.reader = 0, context
         try:
-            if self._kind is EventKind.PUBLISH:
-                status = call_handler(context, event)
-            elif len(self.events) == 1:  # the loop has put the present values into the room for the new ones
-                status = call_handler(context, event, self._room)
+            if self._is_single:  # the loop has put the present values into the room for the new ones
+                status = call_handler(context, self._first, self._room)
             else:
                 status = compute_updates(self.events)[0]
             # No signal is looked at from the return of a handler until its status is noted.
@@ -124,10 +135,10 @@ class Handler:
         finally:
             store.reads, store.reader = outer_reads, outer_reader
         outcome = plan.heed_statuses(self._kind) if plan.statuses else SUCCEEDED
-        plan.note_callback(store.invalid != invalid)
+        is_current = plan.note_callback(store.invalid != invalid)
         if outcome != SUCCEEDED:
             return outcome
-        if not plan.is_current():
+        if not is_current or (self._checks and not plan.is_current()):
             now.is_out_of_date = 1
             if self.comes_before_operations:
                 return AGAIN
@@ -161,8 +172,7 @@ class WatchedStep:
         finally:
             plan.note_what_is_known()
         self.note_end()
-        plan.note_callback(has_effect=False)
-        return SUCCEEDED if plan.knows_dependencies() else AGAIN
+        return SUCCEEDED if plan.note_callback(has_effect=False) else AGAIN
 
     def note_updates(self) -> None:
         """Has the watch ask again which witness functions count, if the loop has made updates."""

@@ -173,18 +173,11 @@ class ModelTape:
             for leaf, event in declared_events(context.system, context, TriggerType.kPeriodic)
             if event.kind is EventKind.DISCRETE_UPDATE
         ]
-        codes: list[tuple[Any, Any]] = [(leaf, event.native and event.native.resolve(leaf)) for leaf, event in events]
-        if not all(code is not None for _, code in codes):
+        if not all(assembly.can_add(event.native, leaf) for leaf, event in events):
             raise LookupError
-        sources = [source for leaf, code in codes for source in code.sources_in(leaf)]
-        self._add_entries([source for source in sources if hasattr(source, "entry")])
-        leaf = events[0][0]  # all are of the leaf system that has the state
-        state, room = leaf.layout.discrete_offsets[0], leaf.room_for_update().get_vector(0)
-        following = offset_in(context.store.flat, room.value())
-        assembly.add_copy(room.size(), state, following)
-        if not all(assembly.add(code, leaf) for leaf, code in codes):
-            raise LookupError
-        return [following + i for i in range(room.size())]
+        self._add_entries([slot for leaf, event in events for slot in assembly.slots_read(event.native, leaf)])
+        following = assembly.add_updates(events)  # all are of the leaf system that has the state
+        return [offset + i for offset, size in following for i in range(size)]
 
     def _add_entries(self, slots: list[Any]) -> None:
         order, _ = order_of_computation(self._assembly, slots)

@@ -143,12 +143,17 @@ class Plan:
         self.now.needs_all, self.now.is_out_of_date = 1, 0
         self._routing = routing
         self._point_to_program(version)
+        self._place_logs()
 
     def _add_group(self, clocks: int) -> None:
         """Adds simultaneous events, by the bits of their clocks."""
         version, self._version = self._version, _OUT_OF_DATE
-        self._program.add_group(clocks)
+        program = self._program
+        logs_before = len(program.logs), program.most_samples
+        program.add_group(clocks)
         self._point_to_program(version)
+        if (len(program.logs), program.most_samples) != logs_before:
+            self._place_logs()
 
     def _point_to_program(self, version: int) -> None:
         """Gives the loop the program, which is complete, and made for a version of what is known of dependencies."""
@@ -165,7 +170,6 @@ class Plan:
         self._steps[sf.CHANGING] = self._changing
         self._mask_of_changes: dict[int, int] = {}
         self._version = version
-        self._place_logs()
 
     def _place_logs(self) -> None:
         """Tells the operations where their logs are, and makes and notes room in them.
@@ -249,9 +253,9 @@ class Plan:
 
     def is_current(self) -> bool:
         """Whether the program is that of the dependencies, connections and model as they are."""
-        return self.knows_dependencies() and (not self._program.checks or self._program.is_current())
+        return self._knows_dependencies() and (not self._program.checks or self._program.is_current())
 
-    def knows_dependencies(self) -> bool:
+    def _knows_dependencies(self) -> bool:
         """Whether the program is that of the dependencies, connections and arrays as they are."""
         store = self._store
         is_program = self._version == store.layout.version and self._routing == store.routing
@@ -261,12 +265,11 @@ class Plan:
         """The number of a group of pending events; -1 if there are none, None if it is not among the usual ones."""
         if not (pending.unrestricted or pending.discrete):
             return -1
-        clocks = self._schedule.clocks_of(pending)
-        if clocks is None:
+        if pending.number < 0:
             return None
-        if clocks not in self._program.group_numbers:
-            self._add_group(clocks)
-        return self._program.group_numbers[clocks]
+        if pending.number not in self._program.group_numbers:
+            self._add_group(pending.number)
+        return self._program.group_numbers[pending.number]
 
     def _enter(self, boundary_time: float, group: int, num_steps: int) -> None:
         now, problem, s = self.now, self.problem, self._steps
@@ -387,15 +390,14 @@ class Plan:
         changed = now.changed
         if changed:
             mask = self._mask_of_changes.get(changed)
-            if mask is None:
-                mask = self._mask_of_changes[changed] = self._downstream(changed)
-            store.invalid |= mask
+            store.invalid |= self._downstream(changed) if mask is None else mask
             now.changed = 0
         if self._steps[sf.IS_CURRENT]:
             valid |= program.derivatives
         if not now.needs_all:
             valid |= program.constants
-        store.invalid &= ~valid
+        if valid:
+            store.invalid &= ~valid
 
     def note_what_is_known(self) -> None:
         """After Python has had its turn: what is valid of that which the loop computes?"""
@@ -413,6 +415,7 @@ class Plan:
         for bit, downstream in enumerate(self._program.changes):
             if changed >> bit & 1:
                 mask |= downstream
+        self._mask_of_changes[changed] = mask
         return mask
 
     def _run(self) -> int:
@@ -458,16 +461,19 @@ class Plan:
         due.time, due.pending = self.time(), self._program.events[now.pending]
         now.stage = f.UPDATING_IN_PYTHON
         due.update(status)
-        self.note_callback()
         now.must_stop = not status.succeeded()
-        now.is_out_of_date = now.is_out_of_date or not self.is_current()
+        if not (self.note_callback() and self.is_current()):
+            now.is_out_of_date = 1
         return SUCCEEDED
 
-    def note_callback(self, has_effect: bool = True) -> None:
+    def note_callback(self, has_effect: bool = True) -> bool:
         """Takes note of what a callback may have done.
 
         Args:
             has_effect: whether other entries than before are out of date.
+
+        Returns:
+            Whether the program is that of the dependencies, connections and arrays as they are.
         """
         now = self.now
         if self._store.num_disturbances:  # by what a handler has asked for: the loop ends with this step
@@ -476,6 +482,7 @@ class Plan:
             self.note_what_is_known()
         if self._log_edits != VectorLog.num_edits:  # somebody has added to a log, cleared it or made room
             self._place_logs()
+        return self._knows_dependencies()
 
     def note_reads(self, key: int, reads: int) -> None:
         """Notes what event handlers have been seen to read: a new program will compute that before them."""

@@ -14,16 +14,15 @@ from merganser.analysis.plan.callbacks import Handler, SlotComputation, key_of
 from merganser.analysis.plan.loop import group_place
 from merganser.framework.core.context.derivatives import slots_behind
 from merganser.framework.core.context.store import CacheSlot
-from merganser.framework.core.declarations.events import DeclaredEvent, EventKind
+from merganser.framework.core.declarations.events import EventKind
 from merganser.framework.native.memory.growing_array import GrowingArray
 from merganser.framework.native.memory.records_of_arrays import new_record, numbers_of
-from merganser.framework.native.operations.assembly import Assembly, offset_in, order_of_computation
+from merganser.framework.native.operations.assembly import Assembly, order_of_computation
 
 if TYPE_CHECKING:
     from merganser.analysis.plan.plan import Plan
     from merganser.analysis.simulation.event_schedule import EventList, EventSchedule, SimultaneousEvents
     from merganser.framework import Context
-    from merganser.framework.core.context.leaf_context import LeafContext
 
 __all__ = ["Program"]
 
@@ -83,7 +82,6 @@ class Program:
         self.most_samples = 1
         self.on_demand: list[Handler] = []
         self.update_handlers: list[Handler] = []
-        self._offsets: dict[LeafContext, list[tuple[int, tuple[int, int]]]] = {}
         self._add_derivatives(context)
         for clocks in known_groups:
             self._add_group(clocks)
@@ -205,10 +203,10 @@ class Program:
         for leaf in by_leaf:
             down = leaf[0][0].layout.down
             changes |= down["xc"] | down["xd"] | down["xa"]
-            self._add_native_updates(leaf)
+            self._assembly.add_updates(leaf)
         row.state_end = row.state_commit_begin = len(self._assembly)
         for leaf in by_leaf:
-            self._add_commit(leaf[0][0])
+            self._assembly.add_commit(leaf[0][0])
         row.state_commit_end = len(self._assembly)
         return changes
 
@@ -230,46 +228,18 @@ class Program:
                 changes |= down["xc"] | down["xa"]
             if is_native:
                 row.flags |= f.HAS_NATIVE_UPDATES
-                self._add_native_updates(leaf)
+                self._assembly.add_updates(leaf)
                 for handler in handlers:
                     handler.comes_before_operations = True
             else:
-                self._add_present_values(context)
+                self._assembly.add_present_values(context)
                 handlers.append(self._add_handler(leaf, EventKind.DISCRETE_UPDATE, *masks))
         self.update_handlers += handlers
         row.update_end = row.commit_begin = len(self._assembly)
         for leaf in by_leaf:
-            self._add_commit(leaf[0][0])
+            self._assembly.add_commit(leaf[0][0])
         row.commit_end = len(self._assembly)
         return changes
-
-    def _add_native_updates(self, events: EventList) -> None:
-        """The operations of a leaf system's updates; groups that they leave alone keep their values."""
-        context = events[0][0]
-        self._add_present_values(context)
-        for _, event in events:
-            assert event.native is not None
-            self._assembly.add(event.native, context)
-
-    def _add_present_values(self, context: LeafContext) -> None:
-        for target, source in self._discrete_offsets(context):
-            self._assembly.add_copy(source[1], source[0], target)
-
-    def _add_commit(self, context: LeafContext) -> None:
-        for source, target in self._discrete_offsets(context):
-            self._assembly.add_copy(target[1], source, target[0])
-
-    def _discrete_offsets(self, context: LeafContext) -> list[tuple[int, tuple[int, int]]]:
-        """For each group of the discrete state: the offset of its next value, then its own offset and size."""
-        offsets = self._offsets.get(context)
-        if offsets is None:
-            room = context.room_for_update()
-            offsets = self._offsets[context] = [
-                (offset_in(self._store.flat, following.value()), (offset, following.size()))
-                for following, offset in zip(room.get_data(), context.layout.discrete_offsets)
-                if following.size()
-            ]
-        return offsets
 
     def _add_publishes(self, row: Any, events: EventList) -> None:
         """Publish events, one operation each."""
@@ -302,7 +272,8 @@ class Program:
             self.most_samples = max(self.most_samples, *num_samples.values())
 
     def _add_handler(self, events: EventList, kind: EventKind, valid: int, inputs: int) -> Handler:
-        handler = Handler(self._plan, events, kind, self._reads.get(key_of(events), 0), valid, inputs)
+        reads = self._reads.get(key_of(events), 0)
+        handler = Handler(self._plan, events, kind, reads, valid, inputs, self._assembly.checks)
         handler.number = len(self._assembly)
         self._add_callback(handler)
         return handler
@@ -322,7 +293,7 @@ class Program:
             context = events[0][0]
             if is_native:
                 for _, event in events:
-                    needed.extend(self._sources(context, event))
+                    needed.extend(self._assembly.slots_read(event.native, context))
             else:
                 perhaps.extend(slots_behind(context, self._reads.get(key_of(events), 0)))
         order, needed_by = order_of_computation(self._assembly, needed, perhaps)
@@ -331,11 +302,6 @@ class Program:
         for slot in order:
             inputs |= slot.bit
         return begin, end, valid, inputs
-
-    def _sources(self, context: LeafContext, event: DeclaredEvent) -> list[CacheSlot]:
-        code = self._assembly.resolve(event.native, context)
-        assert code is not None
-        return [source for source in code.sources_in(context) if isinstance(source, CacheSlot)]
 
 
 def _by_leaf(events: EventList) -> list[EventList]:

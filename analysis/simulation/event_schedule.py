@@ -43,14 +43,16 @@ class SimultaneousEvents(NamedTuple):
         unrestricted: updates that come first.
         discrete: discrete updates, and after them unrestricted updates that join them, see DeclaredEvent.
         publish: publish events, before all updates.
+        number: what `EventSchedule.step_events` knows them by; -1 if they are not from there.
     """
 
     unrestricted: EventList
     discrete: EventList
     publish: EventList
+    number: int = -1
 
 
-NOTHING = SimultaneousEvents([], [], [])
+NOTHING = SimultaneousEvents([], [], [], 0)
 
 
 class EventSchedule:
@@ -132,13 +134,6 @@ class EventSchedule:
         """The clocks, see clocks.py."""
         return list(self._clocks)
 
-    def clocks_of(self, events: SimultaneousEvents) -> int | None:
-        """The number by which `step_events` knows events; None if they are not from there."""
-        for clocks, known in self._of_clocks.items():
-            if known is events:
-                return clocks
-        return None
-
     def clocks_at(self, time: float) -> int:
         """The bits of the clocks that strike at exactly `time`."""
         clocks = clocks_at(self._clocks, len(self._periods), time)
@@ -154,7 +149,7 @@ class EventSchedule:
         """
         events = self._of_clocks.get(clocks)
         if events is None:
-            events = self._of_clocks[clocks] = self._select(clocks, {TriggerType.kPerStep})
+            events = self._of_clocks[clocks] = self._select(clocks, {TriggerType.kPerStep}, clocks)
         return events
 
     def first_publish_events(self, clocks: int, with_initialization: bool) -> EventList:
@@ -172,17 +167,15 @@ class EventSchedule:
             number = (len(self._of_others) + 1) << len(self._periods)  # more than any bits of clocks
             events = self.step_events(clocks)
             together = [*events.unrestricted, *events.discrete, *events.publish, *others]
-            self._of_clocks[number] = _by_phase(_in_order(together))
+            self._of_clocks[number] = _by_phase(_in_order(together), number)
             self._of_others[key] = number
         return number
 
     def step_events_with(self, events: SimultaneousEvents, others: EventList) -> SimultaneousEvents:
         """Events that have come from `step_events`, together with those of witness functions that have triggered."""
-        clocks = self.clocks_of(events)
-        assert clocks is not None
-        return self.step_events(self.with_others(clocks, others))
+        return self.step_events(self.with_others(events.number, others))
 
-    def _select(self, clocks: int, triggers: set[TriggerType]) -> SimultaneousEvents:
+    def _select(self, clocks: int, triggers: set[TriggerType], number: int = -1) -> SimultaneousEvents:
         if not self._ordered:
             return NOTHING
         struck = {period for n, period in enumerate(self._periods) if clocks >> n & 1}
@@ -191,7 +184,7 @@ class EventSchedule:
             for context, event in self._ordered
             if event.trigger in triggers
             or (event.trigger is TriggerType.kPeriodic and (event.period, event.offset) in struck)
-        ])  # fmt: skip
+        ], number)  # fmt: skip
 
 
 def _in_order(events: EventList) -> EventList:
@@ -200,5 +193,6 @@ def _in_order(events: EventList) -> EventList:
     return sorted(relevant, key=lambda item: (item[0].layout.leaf_number, _RANKS[item[1].trigger]))
 
 
-def _by_phase(events: EventList) -> SimultaneousEvents:
-    return SimultaneousEvents(*in_phases(events)) if events else NOTHING
+def _by_phase(events: EventList, number: int = -1) -> SimultaneousEvents:
+    unrestricted, discrete, publish = in_phases(events)
+    return SimultaneousEvents(unrestricted, discrete, publish, number)

@@ -80,7 +80,7 @@ def _sum(node: Any, precision: int) -> str:
     for term in sorted(sympy.Add.make_args(rest), key=place):
         factor, other = term.as_coeff_Mul()
         sign = " - " if factor < 0 else " + " if shown else ""
-        size = "" if abs(factor) == 1 else _constant(abs(float(factor)), precision)
+        size = "" if abs(float(factor)) == 1.0 else _constant(abs(float(factor)), precision)  # to sympy 1.0 is not 1
         shown += sign + size + latex(other, precision)
     return f"({shown})"
 
@@ -91,9 +91,9 @@ def _product(node: Any, precision: int) -> str:
         return rf"\frac{{{latex(above, precision)}}}{{{latex(below, precision)}}}"
     constant, rest = node.as_coeff_Mul()
     factors = [latex(each, precision) for each in sorted(sympy.Mul.make_args(rest), key=place)]
-    if constant == -1:
+    if float(constant) == -1.0:
         return "-" + " ".join(factors)
-    return " ".join(factors if constant == 1 else [_constant(float(constant), precision), *factors])
+    return " ".join(factors if float(constant) == 1.0 else [_constant(float(constant), precision), *factors])
 
 
 def _power(node: Any, precision: int) -> str:

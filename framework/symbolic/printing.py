@@ -57,8 +57,8 @@ def _sum(node: Any) -> str:
         factor, other = term.as_coeff_Mul()
         is_negative = bool(factor < 0)
         sign = " - " if is_negative else " + " if shown else ""
-        size, part = abs(factor), text(other)
-        shown += sign + (part if size == 1 else f"{_constant(float(size))} * {part}")
+        size, part = abs(float(factor)), text(other)  # to sympy 1.0 is not 1
+        shown += sign + (part if size == 1.0 else f"{_constant(size)} * {part}")
     return f"({shown})"
 
 
@@ -68,7 +68,9 @@ def _product(node: Any) -> str:
         return f"({text(above)} / {text(below)})"
     constant, rest = node.as_coeff_Mul()
     factors = [text(factor) for factor in sorted(sympy.Mul.make_args(rest), key=_place_of_factor)]
-    return "(" + " * ".join(factors if constant == 1 else [_constant(float(constant)), *factors]) + ")"
+    if float(constant) != 1.0:
+        factors.insert(0, _constant(float(constant)))
+    return factors[0] if len(factors) == 1 else "(" + " * ".join(factors) + ")"
 
 
 def place(node: Any) -> Any:

@@ -148,7 +148,7 @@ class _Part:
         """
         chosen = [l for each, _, l in self.costs if cost is None or each == cost]
         if cost is not None and not chosen:
-            raise RuntimeError(f"{self._where('GetSolutionCost')}: {cost} is no cost of it.")
+            raise RuntimeError(f"{self._where('GetSolutionCost')}: {cost!r} is no cost of it.")
         if not self._is_in(result) or not all(map(result.has_variable, chosen)):
             return None
         return float(sum(result.GetSolution(l) for l in chosen))

@@ -13,7 +13,7 @@ Source: Dai, Izatt and Tedrake, Global inverse kinematics via mixed-integer conv
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, product
 from typing import Any
@@ -25,13 +25,21 @@ from merganser.framework.core.inside import scalar_of
 from merganser.framework.math import AngleAxis, Quaternion, RigidTransform, RotationMatrix
 from merganser.framework.optimization import (
     Binding,
+    HighsSolver,
     IntervalBinning,
     MathematicalProgram,
     MathematicalProgramResult,
     MixedIntegerRotationConstraintGenerator,
+    OuterApproximationSolver,
     Solve,
 )
+from merganser.multibody.inverse_kinematics.inverse_kinematics import InverseKinematics
 from merganser.multibody.inverse_kinematics.posture_functions import finite_vector
+from merganser.multibody.inverse_kinematics.postures_to_begin_with import (
+    ProgramWithPostures,
+    inside_of,
+    postures_to_start_from,
+)
 from merganser.multibody.inverse_kinematics.reconstructed_postures import reconstructed_positions
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import BodyIndex, Joint, RevoluteJoint, WeldJoint
@@ -69,7 +77,9 @@ class GlobalInverseKinematics:
 
     If the program has no solution, no posture satisfies its constraints. If it has one, the poses of bodies are those
     of a posture up to what the relaxation of rotations leaves; `ReconstructGeneralizedPositionSolution()` gives one
-    that is near.
+    that is near. Where nobody sets a guess, postures that `InverseKinematics` finds are tried first: without a cost,
+    the first one that satisfies the program is its solution. Otherwise the search ends after 100 s, unless the option
+    `time_limit` of HiGHS or OuterApproximation says another time.
 
     Args:
         plant: a finalized plant of floats, whose joints are revolute, welds, or quaternion_floating.
@@ -89,7 +99,10 @@ class GlobalInverseKinematics:
         if not plant.is_finalized():
             raise RuntimeError(f"{_NAME}(): plant '{plant.get_name()}' is not finalized; call Finalize().")
         self._plant, self._options = plant, options or _Options()
-        self._prog = MathematicalProgram()
+        self._prog = ProgramWithPostures(self._find_guess)
+        for solver in (HighsSolver, OuterApproximationSolver):
+            self._prog.SetSolverOption(solver.id(), "time_limit", _MOST_SECONDS)
+        self._for_postures: list[Callable[[InverseKinematics], Any]] = []  # add constraints to a local search
         self._R: dict[int, Objects] = {0: np.eye(3).astype(object)}
         self._p: dict[int, Objects] = {0: np.zeros(3).astype(object)}
         for index in range(1, plant.num_bodies()):
@@ -201,6 +214,11 @@ class GlobalInverseKinematics:
                 f"{joint_lower_bound} and {joint_upper_bound}."
             )
         self._limit(joint, index, joint_lower_bound, joint_upper_bound, linear_constraint_approximation)
+        self._for_postures.append(
+            lambda ik: ik.prog().AddBoundingBoxConstraint(
+                joint_lower_bound, joint_upper_bound, ik.q()[joint.position_start()]
+            )
+        )
 
     def _limit(self, joint: RevoluteJoint, index: int, low: float, high: float, is_linear: bool) -> None:
         most = 0.5 * (high - low)
@@ -241,7 +259,11 @@ class GlobalInverseKinematics:
             ValueError: a vector has another size, or is not finite.
         """
         point = self._point(body_index, p_BQ, "AddWorldPositionConstraint")
-        return self._in_box(point, np.zeros(3), box_lb_F, box_ub_F, X_WF, is_relative=False)
+        binding = self._in_box(point, np.zeros(3), box_lb_F, box_ub_F, X_WF, is_relative=False)
+        frames = self._plant.get_body(body_index).body_frame(), self._plant.world_frame()
+        box = inside_of(box_lb_F, box_ub_F)
+        self._for_postures.append(lambda ik: ik.AddPositionConstraint(frames[0], p_BQ, frames[1], X_WF, *box))
+        return binding
 
     def AddWorldRelativePositionConstraint(
         self,
@@ -295,6 +317,9 @@ class GlobalInverseKinematics:
         desired = RotationMatrix(desired_orientation).matrix()
         row = desired.ravel("F")[np.newaxis]
         least = 1.0 + 2.0 * np.cos(min(angle_tol, np.pi))
+        frames = self._plant.world_frame(), self._plant.get_body(body_index).body_frame()
+        given = frames[0], RotationMatrix(desired), frames[1], RotationMatrix(), max(0.0, 0.999 * angle_tol - 1e-6)
+        self._for_postures.append(lambda ik: ik.AddOrientationConstraint(*given))
         return self._prog.AddLinearConstraint(row, [least], [3.0], self._R[index].ravel("F"))
 
     def AddPostureCost(self, q_desired: Any, body_position_cost: Any, body_orientation_cost: Any) -> None:
@@ -427,19 +452,46 @@ class GlobalInverseKinematics:
         Raises:
             RuntimeError: the posture does not satisfy the constraints, or q has another size.
         """
+        x, why = self._values_in(q)
+        if x is None:
+            raise RuntimeError(f"{_NAME}.SetInitialGuess(): the posture {q} does not satisfy the constraints: {why}.")
+        self._prog.SetInitialGuess(self._prog.decision_variables(), x)
+
+    def _values_in(self, q: Any) -> tuple[Array | None, str]:
+        """Values of all variables in a posture; or None, and why.
+
+        Cones are only about poses, which are known: what is left is linear.
+        """
         poses = self._poses(q, "SetInitialGuess")
         posed = self._prog.Clone()
         for index in range(1, self._plant.num_bodies()):
             values = poses[index].rotation().matrix(), poses[index].translation()
             for variables, value in zip((self._R[index], self._p[index]), values):
                 posed.AddBoundingBoxConstraint(value - _ROUNDING, value + _ROUNDING, variables)
+        cones = posed.lorentz_cone_constraints()
+        of_poses = {id(v) for each in (*self._R.values(), *self._p.values()) for v in each.ravel()}
+        for cone in cones:
+            if all(id(variable) in of_poses for variable in cone.variables()):
+                posed.RemoveConstraint(cone)
         result = Solve(posed)
         if not result.is_success():
-            raise RuntimeError(
-                f"{_NAME}.SetInitialGuess(): the posture {q} does not satisfy the constraints: "
-                f"{result.get_solution_result().name}."
-            )
-        self._prog.SetInitialGuess(self._prog.decision_variables(), result.get_x_val())
+            return None, result.get_solution_result().name
+        x = result.get_x_val()
+        violated = [cone for cone in cones if not self._prog.CheckSatisfied(cone, x, _KEPT)]
+        return (None, f"{violated[0]} is violated") if violated else (x, "")
+
+    def _find_guess(self) -> Array | None:
+        """Values of all variables in a posture that local searches find; None if they find none."""
+        ik = InverseKinematics(self._plant)
+        for add in self._for_postures:
+            add(ik)
+        for start in postures_to_start_from(self._plant, _SEARCHES):
+            result = Solve(ik.prog(), start)
+            if result.is_success():
+                x, _ = self._values_in(result.GetSolution(ik.q()))
+                if x is not None:
+                    return x
+        return None
 
     def ReconstructGeneralizedPositionSolution(self, result: MathematicalProgramResult) -> Array:
         """Positions of a posture whose bodies have about the orientations of a solution, within the limits of joints.
@@ -464,6 +516,9 @@ _ANGLES = 0.25 * np.pi * np.arange(4)  # of the vectors v of (2); two would do, 
 # Of a polyhedron about a ball: towards faces, edges and corners of a cube.
 _DIRECTIONS = np.array([each for each in product((-1.0, 0.0, 1.0), repeat=3) if each > (0.0, 0.0, 0.0)])
 _ROUNDING = 1e-9  # by how much poses of a posture may differ from what was computed
+_KEPT = 1e-6  # tolerance of cones
+_SEARCHES = 4  # for postures, each with restarts of its own
+_MOST_SECONDS = 100.0
 
 
 def _frames(joint: Joint) -> tuple[RigidTransform, RigidTransform]:

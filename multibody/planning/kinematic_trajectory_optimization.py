@@ -306,7 +306,7 @@ class KinematicTrajectoryOptimization(SplineProgram):
         numbers = {variable.get_id(): i for i, variable in enumerate(self._placeholders[1])}
         ids = [variable.get_id() for variable in binding.variables()]
         if not set(ids) <= set(numbers):
-            raise ValueError(f"{caller}: binding must have variables of qdot() only; got {binding}.")
+            raise ValueError(f"{caller}: binding must have variables of qdot() only; got {binding.brief()}.")
         weights = self._weights(s, 1)
         places = _others_than_zero(weights)
         A = np.kron(constraint.GetDenseA(), weights[places])

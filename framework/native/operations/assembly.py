@@ -38,6 +38,7 @@ from merganser.framework.native.operations.operations import address_of, has_com
 if TYPE_CHECKING:
     from merganser.framework.core.context.leaf_context import LeafContext
     from merganser.framework.core.context.store import Store
+    from merganser.framework.core.declarations.events import DeclaredEvent
 
 __all__ = ["Assembly", "LogOffsets", "offset_in", "order_of_computation"]
 
@@ -104,6 +105,7 @@ class Assembly:
         self._arrays = GrowingArray(np.int64), GrowingArray(np.int64), GrowingArray(np.int64), GrowingArray(np.float64)
         self.logs: list[LogOffsets] = []
         self.operations = OperationList(store.flat)
+        self._offsets: dict[LeafContext, list[tuple[int, tuple[int, int]]]] = {}
         self.write_backs: list[Callable[[], None]] = []
         self.checks: list[Callable[[], bool]] = []
         self.reads_abstract_state = False
@@ -154,6 +156,47 @@ class Assembly:
                 self._codes[key] = code
                 self._kept.append(native)
         return code
+
+    def slots_read(self, native: NativeCode | ContextualCode | None, context: LeafContext) -> list[CacheSlot]:
+        """The cache entries that an operation reads."""
+        code = self.resolve(native, context)
+        assert code is not None
+        return [source for source in code.sources_in(context) if isinstance(source, CacheSlot)]
+
+    def add_updates(self, events: Sequence[tuple[LeafContext, DeclaredEvent]]) -> list[tuple[int, int]]:
+        """Adds updates of one leaf system, which can be added; groups that they leave alone keep their values.
+
+        Returns:
+            For each group of its discrete state the offset of the next value, and its size.
+        """
+        context = events[0][0]
+        self.add_present_values(context)
+        for _, event in events:
+            assert event.native is not None
+            self.add(event.native, context)
+        return [(following, size) for following, (_, size) in self._discrete_offsets(context)]
+
+    def add_present_values(self, context: LeafContext) -> None:
+        """Adds copies of the discrete state of a leaf system to the room for the next one."""
+        for following, (present, size) in self._discrete_offsets(context):
+            self.add_copy(size, present, following)
+
+    def add_commit(self, context: LeafContext) -> None:
+        """Adds what makes the discrete state of a leaf system the next one."""
+        for following, (present, size) in self._discrete_offsets(context):
+            self.add_copy(size, following, present)
+
+    def _discrete_offsets(self, context: LeafContext) -> list[tuple[int, tuple[int, int]]]:
+        """For each group of the discrete state: the offset of its next value, then its own offset and size."""
+        offsets = self._offsets.get(context)
+        if offsets is None:
+            room = context.room_for_update()
+            offsets = self._offsets[context] = [
+                (self._offset_of(following.value()), (offset, following.size()))
+                for following, offset in zip(room.get_data(), context.layout.discrete_offsets)
+                if following.size()
+            ]
+        return offsets
 
     def _append(self, address: int, start: int) -> None:
         self._addresses.append(address)

@@ -154,8 +154,8 @@ def _relax_quadratic(relaxed: MathematicalProgram, prog: MathematicalProgram, gr
         if not having:
             if not evaluator.is_convex():
                 raise RuntimeError(
-                    f"MakeSemidefiniteRelaxation: {binding} is not convex, and no group has all of its variables. Add "
-                    "a group that has them."
+                    f"MakeSemidefiniteRelaxation: {binding.brief()} is not convex, and no group has all of its "
+                    "variables. Add a group that has them."
                 )
             relaxed._add(binding)
             continue

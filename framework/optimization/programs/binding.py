@@ -8,6 +8,7 @@ from typing import Any
 
 from merganser.framework.optimization.arrays import Objects, objects
 from merganser.framework.optimization.evaluators.evaluators import EvaluatorBase
+from merganser.framework.optimization.programs.texts import text_of
 
 
 class Binding:
@@ -64,8 +65,12 @@ class Binding:
     def _places(self) -> tuple[int, ...]:
         return tuple(map(id, self._variables.tolist()))
 
-    def __str__(self) -> str:
+    def brief(self) -> str:
+        """The kind of evaluator, its description and its variables, for messages."""
         return f"{self._evaluator._where()} of {', '.join(str(v) for v in self._variables)}"
 
+    def __str__(self) -> str:
+        return text_of(self._evaluator, self._variables)
+
     def __repr__(self) -> str:
-        return f"<Binding {self}>"
+        return f"<Binding {self.brief()}>"

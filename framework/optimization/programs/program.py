@@ -9,6 +9,7 @@ from typing import Any
 from merganser.framework.optimization.kinds import SolverId, SolverType
 from merganser.framework.optimization.programs.latex import program_latex
 from merganser.framework.optimization.programs.program_polynomials import NonnegativePolynomial, ProgramPolynomials
+from merganser.framework.optimization.programs.texts import words
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
 
 
@@ -64,9 +65,8 @@ class MathematicalProgram(ProgramPolynomials):
         return program_latex(self.GetAllCosts(), self.GetAllConstraints(), self._variables, precision)
 
     def __str__(self) -> str:
-        lines = ["Decision variables: " + ", ".join(map(str, self._variables))]
+        parts = [f"Decision variables: {words(self._variables)}\n"]
         if self._indeterminates:
-            lines.append("Indeterminates: " + ", ".join(map(str, self._indeterminates)))
-        lines += [f"Cost: {binding}" for binding in self.GetAllCosts()]
-        lines += [f"Constraint: {binding}" for binding in self.GetAllConstraints()]
-        return "\n".join(lines)
+            parts.append(f"Indeterminates: {words(self._indeterminates)}\n")
+        parts += [str(binding).removesuffix("\n") for binding in (*self.GetAllCosts(), *self.GetAllConstraints())]
+        return "\n".join(parts) + "\n"

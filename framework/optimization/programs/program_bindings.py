@@ -189,7 +189,8 @@ class ProgramBindings(ProgramVariables):
         index = self.FindDecisionVariableIndex(var)
         for binding in self._all_bindings():
             if any(each is var for each in binding.variables()):
-                raise ValueError(f"RemoveDecisionVariable: {var} is still used by {binding}. Remove that first.")
+                used = binding.brief()
+                raise ValueError(f"RemoveDecisionVariable: {var} is still used by {used}. Remove that first.")
         del self._variables[index], self._guess[index]
         self._num_integers -= var.get_type().name != "CONTINUOUS"
         self._places = {id(variable): i for i, variable in enumerate(self._variables)}

@@ -133,7 +133,7 @@ class ProgramConstraints(ProgramBindings):
 
     def _linear(self, binding: Binding, where: str) -> Binding:
         if not isinstance(binding.evaluator(), LinearConstraint):
-            raise RuntimeError(f"{where}: not linear: {binding}.")
+            raise RuntimeError(f"{where}: not linear: {binding.brief()}.")
         return self._add(binding)
 
     def AddLinearEqualityConstraint(self, *args: Any, **kwargs: Any) -> Binding:
@@ -150,7 +150,7 @@ class ProgramConstraints(ProgramBindings):
         if right is None:
             binding = parsed_formulas(_without_bools(A))
             if not isinstance(binding.evaluator(), LinearEqualityConstraint):
-                raise RuntimeError(f"AddLinearEqualityConstraint: expected linear equations, got {binding}.")
+                raise RuntimeError(f"AddLinearEqualityConstraint: expected linear equations, got {binding.brief()}.")
             return self._add(binding)
         parts = affine(A)
         if parts is None:

@@ -89,7 +89,7 @@ class ProgramMatrices(ProgramCosts):
             ValueError: it is not of this program.
         """
         if self.RemoveConstraint(constraint) == 0:
-            raise ValueError(f"MathematicalProgram: {constraint} is not of this program.")
+            raise ValueError(f"MathematicalProgram: {constraint.brief()} is not of this program.")
         rows = constraint.evaluator().matrix_rows()
         return constraint.variables().reshape(rows, rows, order="F")
 

@@ -195,6 +195,10 @@ class ProgramVariables:
         """The guess of all variables; NaN where none was set."""
         return np.array(self._guess, dtype=np.float64)
 
+    def _guess_to_begin_with(self) -> Array:
+        """The guess that solvers take where none is given to them; a program of postures looks for one."""
+        return self.initial_guess()
+
     def GetInitialGuess(self, arg0: Any) -> Any:
         """The guess of a variable, or of an array of them; NaN where none was set."""
         if np.ndim(arg0) == 0 and not isinstance(arg0, np.ndarray):

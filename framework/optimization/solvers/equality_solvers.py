@@ -56,7 +56,7 @@ class EqualityConstrainedQPSolver(SolverInterface):
     def _objection(self, prog: MathematicalProgram) -> str:
         for binding in prog.quadratic_costs():
             if not prog.linear_equality_constraints() and not binding.evaluator().is_convex():
-                return f"{binding} is not convex"
+                return f"{binding.brief()} is not convex"
         return ""
 
     def _solve(self, prog: MathematicalProgram, guess: Array, options: SolverOptions) -> Outcome:

@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = ["HighsSolver", "HighsSolverDetails"]
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,13 @@ from merganser.framework.optimization.arrays import Array
 from merganser.framework.optimization.kinds import CommonSolverOption, ProgramAttribute, SolutionResult
 from merganser.framework.optimization.programs.binding import Binding
 from merganser.framework.optimization.programs.program import MathematicalProgram
+from merganser.framework.optimization.solvers.interruptible import interruptible
 from merganser.framework.optimization.solvers.linear_rows import LinearRows
-from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface
+from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface, is_solution
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
 
 _A = ProgramAttribute
+_LARGE = 10_000  # variables and entries; programs without integers that are smaller take less than 50 ms
 
 
 @dataclass(eq=False)
@@ -88,6 +91,8 @@ class HighsSolver(SolverInterface):
         form = MixedIntegerForm(prog)
         if (form.lower > form.upper).any():
             return Outcome(SolutionResult.kInfeasibleConstraints, guess, HighsSolverDetails(2, "Bounds cross.", 0))
+        if form.integrality.any() and is_solution(prog, guess):
+            return Outcome(SolutionResult.kSolutionFound, guess, HighsSolverDetails(0, "The guess is a solution.", 0))
         found = self._minimum(form, form.c, options)
         kinds = SolutionResult
         result = {
@@ -115,7 +120,8 @@ class HighsSolver(SolverInterface):
         n, rows = c.size, form.rows
         given: dict[str, Any] = options.of(self.NAME)
         given["disp"] = bool(options.common(CommonSolverOption.kPrintToConsole, 0))
-        return linprog(
+        minimize = partial(
+            linprog,
             c,
             A_ub=rows.inequalities.csc((rows.num_inequalities, n)) if rows.num_inequalities else None,
             b_ub=rows.limits() if rows.num_inequalities else None,
@@ -126,6 +132,7 @@ class HighsSolver(SolverInterface):
             method="highs",
             options=given,
         )
+        return interruptible(minimize) if form.integrality.any() or n + rows.num_entries() > _LARGE else minimize()
 
 
 def _least_violation(form: MixedIntegerForm) -> Array:

@@ -93,6 +93,10 @@ class LinearRows:
         self.num_equations += equal.size
         self.num_inequalities += upper.size + lower.size
 
+    def num_entries(self) -> int:
+        """The number of entries of E and G."""
+        return sum(len(values) for part in (self.equations, self.inequalities) for values in part.values)
+
     def right(self) -> Array:
         """e, shape [num_equations]."""
         return np.concatenate([np.zeros(0), *self._right])

@@ -161,8 +161,29 @@ class NloptSolver(StandIn):
         return "algorithm"
 
 
+class _License:
+    """What AcquireLicense() gives: `with MosekSolver.AcquireLicense():` goes on without a licence."""
+
+    def is_valid(self) -> bool:
+        """Whether a licence is held: there is none."""
+        return False
+
+    def __enter__(self) -> _License:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
 class _Licensed(SolverInterface):
     """A solver that is not there."""
+
+    License = _License
+
+    @staticmethod
+    def AcquireLicense() -> _License:
+        """Nothing: there is no licence to hold."""
+        return _License()
 
     def available(self) -> bool:
         """Whether it is here: not yet."""
@@ -175,19 +196,9 @@ class MosekSolver(_Licensed):
     NAME = "MOSEK"
     REMEDY = "merganser has no interface to MOSEK yet; ClarabelSolver takes conic programs."
 
-    @staticmethod
-    def AcquireLicense() -> Any:
-        """Nothing: there is no licence to hold."""
-        return None
-
 
 class GurobiSolver(_Licensed):
     """Quadratic programs with integers; not available."""
 
     NAME = "Gurobi"
     REMEDY = "merganser has no interface to Gurobi yet; HighsSolver takes linear programs with integers."
-
-    @staticmethod
-    def AcquireLicense() -> Any:
-        """Nothing: there is no licence to hold."""
-        return None

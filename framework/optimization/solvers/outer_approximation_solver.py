@@ -30,7 +30,8 @@ from merganser.framework.optimization.programs.program import MathematicalProgra
 from merganser.framework.optimization.solvers.clarabel_solver import CONVEX, OUTCOMES, cones_of, convexity_objection
 from merganser.framework.optimization.solvers.conic_form import ConicForm
 from merganser.framework.optimization.solvers.highs_solver import box_of
-from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface
+from merganser.framework.optimization.solvers.interruptible import interruptible
+from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface, is_solution
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
 
 _FEASIBLE = 1e-7  # by how much a length may exceed its bound
@@ -64,6 +65,8 @@ class OuterApproximationSolver(SolverInterface):
 
     def _solve(self, prog: MathematicalProgram, guess: Array, options: SolverOptions) -> Outcome:
         given = options.of(self.NAME)
+        if is_solution(prog, guess):
+            return Outcome(SolutionResult.kSolutionFound, guess, OuterApproximationSolverDetails(0, 0, 0.0))
         limit = given.get("time_limit")
         search = _Search(prog, None if limit is None else float(limit))
         result = search.run(int(given.get("max_iter", 1000)))
@@ -156,13 +159,11 @@ class _Search:
         low[:first] = high[:first]
         integrality = np.zeros(form.num_columns + 1)
         integrality[self._integers] = 1
-        return milp(
-            np.append(form.q, 1.0),
-            constraints=LinearConstraint(A, low, high),
-            bounds=self._box,
-            integrality=integrality,
-            options={} if self._time_limit is None else {"time_limit": self._time_limit},
-        )
+        options = {} if self._time_limit is None else {"time_limit": self._time_limit}
+        return interruptible(lambda: milp(
+            np.append(form.q, 1.0), constraints=LinearConstraint(A, low, high), bounds=self._box,
+            integrality=integrality, options=options,
+        ))  # fmt: skip
 
     def _convex(self, values: Array | None) -> SolutionResult:
         """Solves the convex program with integers fixed, or real; keeps the best, and adds rows (1) and (2)."""

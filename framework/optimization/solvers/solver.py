@@ -16,6 +16,8 @@ from merganser.framework.optimization.programs.program import MathematicalProgra
 from merganser.framework.optimization.programs.result import MathematicalProgramResult
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
 
+_KEPT = 1e-6  # tolerance of constraints
+
 
 @dataclass
 class Outcome:
@@ -126,7 +128,8 @@ class SolverInterface:
     ) -> MathematicalProgramResult:  # fmt: skip
         """What Solve does with a program that is known to be taken."""
         check_bounds(prog)
-        guess = prog.initial_guess() if initial_guess is None else np.array(initial_guess, dtype=np.float64).ravel()
+        given = prog._guess_to_begin_with() if initial_guess is None else initial_guess
+        guess = np.array(given, dtype=np.float64).ravel()
         if guess.size != prog.num_vars():
             raise ValueError(f"{self.SolverName()}: expected a guess of {prog.num_vars()} values, got {guess.size}.")
         options = prog.solver_options().merged(solver_options)
@@ -158,6 +161,19 @@ def cost_at(prog: MathematicalProgram, x: Array) -> float:
     return total
 
 
+def is_solution(prog: MathematicalProgram, x: Array) -> bool:
+    """Whether a program without costs needs no search, as these values keep all constraints."""
+    if prog.GetAllCosts():
+        return False
+    for variable, value in zip(prog._variables, x.tolist()):
+        kind = variable.get_type().name
+        if kind in ("BINARY", "INTEGER") and abs(value - round(value)) > _KEPT:
+            return False
+        if kind == "BINARY" and not -_KEPT <= value <= 1.0 + _KEPT:
+            return False
+    return prog.CheckSatisfied(prog.GetAllConstraints(), x, _KEPT)
+
+
 def check_bounds(prog: MathematicalProgram) -> None:
     """Raises ValueError where a lower bound is above the upper one, or no number can be between them."""
     for binding in prog.GetAllConstraints():
@@ -167,6 +183,6 @@ def check_bounds(prog: MathematicalProgram) -> None:
         if not is_right.all():
             i = int(is_right.argmin())
             raise ValueError(
-                f"Solve: {binding}: nothing is between the lower bound {low[i]} and the upper bound {high[i]} of row "
-                f"{i}."
+                f"Solve: {binding.brief()}: nothing is between the lower bound {low[i]} and the upper bound {high[i]} "
+                f"of row {i}."
             )

@@ -16,8 +16,10 @@ from merganser.framework.optimization import (
     ClpSolver,
     CsdpSolver,
     GenerateSDPA,
+    GurobiSolver,
     IpoptSolver,
     MathematicalProgram,
+    MosekSolver,
     NloptSolver,
     OsqpSolver,
     ProjectedGradientDescentSolver,
@@ -185,3 +187,10 @@ def test_files_of_semidefinite_programs_have_the_same_optimum(method: Any, tmp_p
     cones.AddQuadraticCost(x.dot(x))
     with pytest.raises(ValueError, match="the program has QuadraticCost"):
         GenerateSDPA(cones, str(tmp_path / "program"), method)
+
+
+@pytest.mark.parametrize("solver", [GurobiSolver, MosekSolver])
+def test_programs_that_hold_a_licence_go_on_without_one(solver: Any) -> None:
+    with solver.AcquireLicense() as held:
+        assert isinstance(held, solver.License)
+        assert not held.is_valid()

@@ -181,3 +181,25 @@ def test_latex_names_costs_and_constraints(prog: MathematicalProgram) -> None:
     prog.AddBoundingBoxConstraint(0, 1, x[:1])
     text = prog.ToLatex()
     assert "\\min" in text and "\\text{subject to}" in text and "0 \\le" in text
+
+
+def test_programs_print_their_formulas() -> None:
+    prog = MathematicalProgram()
+    x = prog.NewContinuousVariables(2, "x")
+    prog.NewIndeterminates(1, "longer")
+    cost = prog.AddQuadraticErrorCost(np.eye(2), [1.0, 2.0], x)
+    cost.evaluator().set_description("near")
+    prog.AddCost(lambda x: x[0], vars=x)
+    prog.AddLinearConstraint(x[0] + 2 * x[1] <= 1)
+    prog.AddLinearEqualityConstraint(x[0] - x[1], 0.0)
+    prog.AddBoundingBoxConstraint(-1.0, np.inf, x)
+    prog.AddPositiveSemidefiniteConstraint(np.array([[x[0], x[1]], [x[1], x[0]]]))
+    text = str(prog).splitlines()
+    assert text[0].startswith("Decision variables: ") and text[1] == ""
+    assert "Indeterminates: longer(0)" in text
+    assert "QuadraticCost (5 - 2 * x(0) - 4 * x(1) + pow(x(0), 2) + pow(x(1), 2)) described as 'near'" in text
+    assert "PyFunctionCost with 2 decision variables x(0) x(1)" in text
+    assert text[text.index("LinearConstraint") + 1] == "-inf <= (x(0) + 2 * x(1)) <= 1"
+    assert "(x(0) - x(1)) == 0" in text
+    assert text[text.index("BoundingBoxConstraint") + 1 :][:2] == ["-1 <= x(0) <= inf", "-1 <= x(1) <= inf"]
+    assert repr(cost) == "<Binding QuadraticCost 'near' of x(0), x(1)>"

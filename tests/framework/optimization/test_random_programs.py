@@ -90,6 +90,15 @@ def check(kind: str, fate: str, rng: np.random.Generator) -> str:
     return ""
 
 
+@pytest.mark.parametrize("seed", [0, 72, 89, 129])
+def test_programs_at_which_the_solver_gives_up_are_known_to_be_unbounded(seed: int) -> None:
+    """Clarabel gives up on its way to infinity."""
+    result = Solve(of_matrices("unbounded", np.random.default_rng(seed))[0])
+    assert result.get_solver_details().status in ("NumericalError", "InsufficientProgress")
+    assert result.get_solution_result() is SolutionResult.kDualInfeasible
+    assert result.get_optimal_cost() == -np.inf
+
+
 @pytest.mark.parametrize("kind", ["LP", "QP", "SOCP", "SDP"])
 def test_answers_are_right(kind: str) -> None:
     rng: Any = np.random.default_rng(3)

@@ -16,9 +16,11 @@ from merganser.framework.optimization import (
     ChooseBestSolver,
     ClarabelSolver,
     GurobiSolver,
+    HighsSolver,
     IpoptSolver,
     MathematicalProgram,
     MixedIntegerBranchAndBound,
+    OuterApproximationSolver,
     SlsqpSolver,
     SnoptSolver,
     SolutionResult,
@@ -256,6 +258,31 @@ def test_ctrl_c_ends_a_large_solve_at_once(prog: MathematicalProgram) -> None:
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0.0)
         signal.signal(signal.SIGPROF, handler)
+
+
+@pytest.mark.parametrize("is_quadratic", [False, True])
+def test_ctrl_c_ends_a_search_for_integers_at_once(prog: MathematicalProgram, is_quadratic: bool) -> None:
+    rng = np.random.default_rng(0)
+    x = prog.NewBinaryVariables(60)
+    A = rng.integers(1, 100, (20, 60)).astype(float)
+    prog.AddLinearConstraint(A, np.full(20, -np.inf), 0.5 * A.sum(axis=1), x)
+    prog.AddLinearCost(-rng.integers(1, 100, 60).astype(float), 0.0, x)
+    if is_quadratic:
+        prog.AddQuadraticErrorCost(np.eye(60), np.full(60, 0.3), x)
+    options = SolverOptions()  # that a search which goes on in the background ends with the test
+    options.SetOption(HighsSolver.id(), "time_limit", 1.0)
+    options.SetOption(OuterApproximationSolver.id(), "time_limit", 1.0)
+    handler = signal.signal(signal.SIGALRM, lambda *_: signal.default_int_handler(signal.SIGINT, None))
+    try:
+        started = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, 0.3)
+            Solve(prog, None, options)
+        assert time.monotonic() - started < 0.9
+        assert len(prog.GetAllConstraints()) == 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, handler)
 
 
 def test_programs_in_parallel_end_as_one_by_one() -> None:

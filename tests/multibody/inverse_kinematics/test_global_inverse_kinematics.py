@@ -92,6 +92,39 @@ def test_a_point_is_reached_and_one_that_is_too_far_is_not() -> None:
     assert not Solve(far.prog()).is_success()  # which is a proof: no posture does it
 
 
+def test_at_default_intervals_a_posture_is_found_that_is_exact() -> None:
+    plant = arm([*AXES, [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    last = BodyIndex(plant.num_bodies() - 1)
+    q = np.array([0.4, -0.7, 0.9, 0.3, -0.5])
+    context = plant.CreateDefaultContext()
+    plant.SetPositions(context, q)
+    X = plant.EvalBodyPoseInWorld(context, plant.get_body(last))
+    ik = GlobalInverseKinematics(plant)
+    ik.AddWorldPositionConstraint(last, TIP, tip_of(plant, q) - 1e-3, tip_of(plant, q) + 1e-3)
+    ik.AddWorldOrientationConstraint(last, X.rotation().ToQuaternion(), 0.02)
+    ik.AddJointLimitConstraint(BodyIndex(2), 0.3, 0.5)
+    assert np.isnan(ik.prog().initial_guess()).all()
+    result = Solve(ik.prog())
+    assert result.is_success()
+    found = ik.ReconstructGeneralizedPositionSolution(result)
+    np.testing.assert_allclose(tip_of(plant, found), tip_of(plant, q), atol=1.01e-3)
+    assert 0.3 - 1e-6 <= found[0] <= 0.5 + 1e-6
+    plant.SetPositions(context, found)
+    turned = plant.EvalBodyPoseInWorld(context, plant.get_body(last)).rotation().inverse() @ X.rotation()
+    assert turned.ToAngleAxis().angle() <= 0.02 + 1e-5
+    assert np.isnan(ik.prog().initial_guess()).all()  # the program is as it was
+
+
+def test_what_is_added_to_the_program_counts_for_postures_that_are_tried() -> None:
+    plant = arm(AXES[:2])
+    last = BodyIndex(plant.num_bodies() - 1)
+    ik = GlobalInverseKinematics(plant, options())
+    wanted = tip_of(plant, [0.4, -0.7])
+    ik.AddWorldPositionConstraint(last, TIP, wanted - 1e-3, wanted + 1e-3)
+    ik.get_mutable_prog().AddBoundingBoxConstraint(-0.5, -0.4, ik.body_position(last)[0])  # it is elsewhere
+    assert not Solve(ik.prog()).is_success()
+
+
 def test_limits_of_joints_are_kept() -> None:
     plant = arm(AXES[:1])
     last = BodyIndex(2)
