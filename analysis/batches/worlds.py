@@ -246,7 +246,7 @@ class Worlds:
 
     def put(self, worker: BatchWorker, indices: list[int], results: Array, counts: Array, end: float) -> None:
         """A worker has run worlds."""
-        self._rows[np.array(indices)[:, None], self._results_at] = results
+        self._rows[np.array(indices, np.int64)[:, None], self._results_at] = results
         self.num_steps[indices] = counts[:, 0]
         for index in indices:
             self.statuses[index] = SimulatorStatus(end)
