@@ -24,13 +24,15 @@ from merganser.analysis.batches.batch_contexts import (
 )
 from merganser.analysis.integrators import step_fields as sf
 from merganser.analysis.integrators.stepping import first_step_size
-from merganser.analysis.plan import fields as f
+from merganser.analysis.plan import loop_state as f
 from merganser.analysis.plan.loop import advance
+from merganser.analysis.plan.loop_state import problem_at, progress_of
 from merganser.analysis.plan.plan import make_plan
 from merganser.analysis.simulation.clocks import clocks_at, forget_strikes
 from merganser.analysis.simulation.event_schedule import EventSchedule
 from merganser.framework.core.inside import may_have_witnesses
 from merganser.framework.native import device, kernel, kernel_address
+from merganser.framework.native.memory.records_of_arrays import copy_of_record, numbers_of
 from merganser.framework.native.memory.tape import call_kernel, doubles_at, integers_at
 from merganser.framework.native.operations.assembly import offset_in
 
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     from merganser.analysis.simulation.event_schedule import EventList, SimultaneousEvents
     from merganser.analysis.simulation.simulator import Simulator
 
-__all__ = ["COUNTS", "BatchWorker"]
+__all__ = ["BatchWorker"]
 
 Array = NDArray[Any]
 
@@ -54,24 +56,20 @@ NUM_MARKS = next(_number)
 # Stages of a row.
 LOAD, INITIALIZE, ADVANCE = range(3)
 
-# What is counted of each row: fields of the plan.
-COUNTS = (f.NUM_STEPS, f.NUM_STATE_UPDATES, f.NUM_UPDATES, f.NUM_PUBLISHES)
-_COUNTS = np.array(COUNTS)
-_NUM_CHANGING = f.STEP  # the fields before describe where the loop stands; those from here on, the problem
+_NUM_COUNTS = 4  # of each row: steps, unrestricted and discrete updates, publish events
 _MOST_CLOCKS_AT_ONCE = 16
 _MOST_MENDED = 32  # how often operations may ask for more room, of one worker
 
 
 @device
 def _load(
-    i: Any, r: Any, values: Any, fields: Any, reals: Any, step_fields: Any, step_reals: Any, offsets: Any, row: Any
+    p: Any, values: Any, progress_in: Any, step_fields: Any, step_reals: Any, offsets: Any, row: Any
 ) -> None:
     """Puts everything at its start: the loop, the integrator and the values of the Context."""
-    for k in range(fields.shape[0]):
-        i[k] = fields[k]
-    for k in range(reals.shape[0]):
-        r[k] = reals[k]
-    s = integers_at(i[f.STEP])
+    progress = integers_at(p.progress)
+    for k in range(progress_in.shape[0]):
+        progress[k] = progress_in[k]
+    s = integers_at(p.step)
     integrator_reals, memory = doubles_at(s[sf.REALS]), doubles_at(s[sf.MEMORY])
     for k in range(step_fields.shape[0]):
         s[k] = step_fields[k]
@@ -82,34 +80,32 @@ def _load(
     for k in range(offsets.shape[0]):
         values[offsets[k]] = row[k]
     if s[sf.NUM_STATES]:
-        integrator_reals[sf.IDEAL_STEP_SIZE] = first_step_size(i[f.STEP])
+        integrator_reals[sf.IDEAL_STEP_SIZE] = first_step_size(p.step)
 
 
 @device
-def _make_first_events_due(i: Any, r: Any, time: float) -> None:
+def _make_first_events_due(p: Any, now: Any, time: float) -> None:
     """As Simulator.Initialize: what is due at the start is published, and updates wait for the first step.
 
     It is as if a step had just ended; that is not counted.
     """
-    clocks, num_clocks = doubles_at(i[f.CLOCKS]), i[f.NUM_CLOCKS]
-    forget_strikes(clocks, num_clocks)
-    i[f.DUE], r[f.NEXT_TIME] = clocks_at(clocks, num_clocks, time), time
-    i[f.PLACE], i[f.NUM_STEPS], i[f.STEPS_LEFT] = f.ENDING, -1, 1
-    r[f.BOUNDARY] = math.inf
+    clocks = doubles_at(p.clocks)
+    forget_strikes(clocks, p.num_clocks)
+    now.due, now.next_time = clocks_at(clocks, p.num_clocks, time), time
+    now.stage, now.num_steps, now.steps_left = f.ENDING, -1, 1
+    now.boundary = math.inf
 
 
 @kernel
 def advance_rows(
     # Model:
     loop: int,  # address of the kernel `advance`
-    fields_place: int,  # address of the plan's fields of integers
-    fields_in: Any,  # those that change, as they are at the start
-    reals_in: Any,  # the fields of floats, as they are at the start
+    problem: int,  # address of the plan's Problem
+    progress_in: Any,  # its Progress as integers, as it is at the start
     step_fields_in: Any,  # the same of the integrator, whose memory is 0 at the start
     step_reals_in: Any,
     places_in: Any,  # in the flat array: time, then other values, shape [m]
     results_at: Any,  # in the flat array, shape [k]
-    counts_at: Any,  # among the fields
     # In:
     rows_in: Any,  # values at `places_in`, shape [n, m]
     boundary_time: float,  # [s]
@@ -118,31 +114,31 @@ def advance_rows(
     results_out: Any,  # shape [n, k]
     counts_out: Any,  # shape [n, number of counts]
 ) -> int:
-    """Runs rows to the end, or until Python is needed: returns why, see fields.py; DONE after the last row."""
-    i = integers_at(fields_place)
-    r = doubles_at(i[f.REALS])
-    values = doubles_at(i[f.VALUES])
+    """Runs rows to the end, or until Python is needed: returns why, see loop_state.py; DONE after the last row."""
+    p = problem_at(problem)
+    now = progress_of(p)
+    values = doubles_at(p.values)
     while marks[ROW] < rows_in.shape[0]:
         n = marks[ROW]
         if marks[STAGE] == LOAD:
-            _load(i, r, values, fields_in, reals_in, step_fields_in, step_reals_in, places_in, rows_in[n])
-            _make_first_events_due(i, r, values[0])
+            _load(p, values, progress_in, step_fields_in, step_reals_in, places_in, rows_in[n])
+            _make_first_events_due(p, now, values[0])
             marks[STAGE] = INITIALIZE
         if marks[STAGE] == INITIALIZE:
-            outcome = call_kernel(loop, (fields_place,))
+            outcome = call_kernel(loop, (problem,))
             if outcome != f.PAUSE:
                 return outcome
-            r[f.BOUNDARY] = boundary_time
+            now.boundary = boundary_time
             marks[STAGE] = ADVANCE
-        i[f.STEPS_LEFT] = marks[STEPS_LEFT]
-        outcome = call_kernel(loop, (fields_place,))
-        marks[STEPS_LEFT] = i[f.STEPS_LEFT]
+        now.steps_left = marks[STEPS_LEFT]
+        outcome = call_kernel(loop, (problem,))
+        marks[STEPS_LEFT] = now.steps_left
         if outcome != f.DONE:
             return outcome
         for k in range(results_at.shape[0]):
             results_out[n, k] = values[results_at[k]]
-        for k in range(counts_at.shape[0]):
-            counts_out[n, k] = i[counts_at[k]]
+        counts_out[n, 0], counts_out[n, 1] = now.num_steps, now.num_state_updates
+        counts_out[n, 2], counts_out[n, 3] = now.num_updates, now.num_publishes
         marks[ROW] += 1
         marks[STAGE] = LOAD
     return f.DONE
@@ -168,7 +164,7 @@ class BatchWorker:
         LookupError: something is left to Python, for now at least.
     """
 
-    num_counts = len(COUNTS)
+    num_counts = _NUM_COUNTS
 
     def __init__(self, simulator: Simulator) -> None:
         self._simulator = simulator
@@ -198,8 +194,8 @@ class BatchWorker:
             raise LookupError
         plan._enter(math.inf, -1, 0)
         integrator._integers[sf.IS_CURRENT] = 0
-        self._fields = plan._integers[:_NUM_CHANGING].copy()
-        self._reals = plan._reals.copy()
+        self._start = copy_of_record(plan.now)
+        self._start_as_integers = numbers_of(self._start)
         self._step_fields: Array = integrator._integer_array[: sf.NUM_STATES].copy()  # those before the problem
         self._step_reals: Array = integrator._real_array.copy()
         self.may_read_abstract_values = may_read_abstract_values(context)
@@ -207,7 +203,7 @@ class BatchWorker:
         self._logs: list[tuple[Any, int]] = []  # that are in use, and how many samples they had before
         self._abstract_state: Sequence[Any] = ()  # from which the simulation in progress has started
         self._marks: Array = np.zeros(NUM_MARKS, dtype=np.int64)
-        self._loop = kernel_address(advance, plan._address)
+        self._loop = kernel_address(advance, plan.address)
 
     def _find_settled(self) -> list[int] | None:
         """The abstract state variables that are brought up to date when Python takes over; None if that is not all."""
@@ -262,7 +258,7 @@ class BatchWorker:
             rows: values at `offsets`, shape [n, m].
             boundary_time: up to which time [s].
             results: gets the values at `results_at`, shape [n, k].
-            counts: gets `COUNTS`, shape [n, 4].
+            counts: gets the numbers of steps, unrestricted and discrete updates, and publish events, shape [n, 4].
             num_steps: after how many steps to return.
 
         Returns:
@@ -273,8 +269,8 @@ class BatchWorker:
         plan._begin_slice()
         while True:
             outcome: int = advance_rows(
-                self._loop, plan._address, self._fields, self._reals, self._step_fields, self._step_reals,
-                self.offsets, self.results_at, _COUNTS, rows, boundary_time, marks, results, counts,
+                self._loop, plan.address, self._start_as_integers, self._step_fields, self._step_reals,
+                self.offsets, self.results_at, rows, boundary_time, marks, results, counts,
             )  # fmt: skip
             if outcome == f.DONE:
                 return 0
@@ -316,7 +312,7 @@ class BatchWorker:
             slots[n].value = box
         self._logs = [(box.get_value(), box.get_value().num_samples()) for box in boxes]
         self._plan._place_logs()
-        self._fields[f.ROOM_IN_LOGS] = self._plan._integers[f.ROOM_IN_LOGS]
+        self._start.room_in_logs = self._plan.now.room_in_logs
 
     def forget_samples(self) -> None:
         """Takes out of the logs what a simulation has written that is not complete."""

@@ -72,7 +72,8 @@ def _contacts_after(moved: MovedPlant, context: Context, plant_context: Context,
     for i in range(results.num_hydroelastic_contacts()):
         on = results.hydroelastic_contact_info(i)
         surface, inspector = on.contact_surface(), plant.get_geometry_query_input_port().Eval(plant_context).inspector()
-        A, B = (plant.GetBodyFromFrameId(inspector.GetFrameId(id)) for id in (surface.id_M(), surface.id_N()))
+        frames = (inspector.GetFrameId(id) for id in (surface.id_M(), surface.id_N()))
+        A, B = (plant.GetBodyFromFrameId(id) or plant.world_body() for id in frames)
         yield A, B, surface.centroid(), -on.F_Ac_W().translational()
 
 

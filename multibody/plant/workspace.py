@@ -251,6 +251,10 @@ class Workspace:
         """New records, all zero, of the dtype that `dtype_of` makes of a scalar type."""
         return np.zeros(size, _dtype_of_records(dtype_of, self.dtype))
 
+    def make_numbers(self, size: int) -> Any:
+        """Numbers that kernels write, all zero."""
+        return np.zeros(size, self.dtype)
+
     def pose_of(self, mobod: int) -> tuple[Array, Array]:
         """Copies of R_WB and p_WoBo_W of a mobod, from position kinematics that are up to date."""
         record = self.position[mobod]

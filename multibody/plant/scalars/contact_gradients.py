@@ -40,6 +40,7 @@ from merganser.multibody.contact.derivatives import (
     make_problems,
     make_work,
 )
+from merganser.multibody.contact.geometry_poses import geometry_poses
 from merganser.multibody.contact.hydroelastic_pairs import make_hydroelastic_pairs
 from merganser.multibody.contact.impending import margin_of_step
 from merganser.multibody.contact.penalty import penalty_forces
@@ -88,18 +89,27 @@ class _Values:
         self.F_applied, self.zeros_F = np.zeros((len(topology), 6)), np.zeros((len(topology), 6))
         self.dtype, self.scalar, self.is_float, self.is_numeric = np.dtype(np.float64), float, True, True
         self.codes: dict[Any, Any] = {}
+        self._parameters: Any = None  # those of the Context, of which these are the values
 
     def update(self, w: Any) -> None:
         """Takes over the values of the state, the parameters and the poses as they are now."""
         self.x[:] = w.lanes_of(w.x).lanes[0].real
-        self.gravity[:] = w.lanes_of(w.gravity).lanes[0].real
-        for given, kept in ((w.lanes_of(w.parameters), self.parameters), (w.lanes_of(w.position), self.position)):
-            for name in kept.dtype.names or ():
-                kept[name] = given.lanes[0][name].real
+        position = w.lanes_of(w.position).lanes[0]
+        self.position.view(np.float64)[:] = position.view(np.complex128).real  # records of floats alone
+        parameters = w.lanes_of(w.parameters)
+        if parameters is not self._parameters:
+            self._parameters = parameters
+            self.gravity[:] = w.lanes_of(w.gravity).lanes[0].real
+            for name in self.parameters.dtype.names or ():
+                self.parameters[name] = parameters.lanes[0][name].real
 
     def make_records(self, size: int, dtype_of: Any) -> Array:
         """New records, all zero."""
         return np.zeros(size, dtype_of())
+
+    def make_numbers(self, size: int) -> Array:
+        """Numbers, all zero."""
+        return np.zeros(size)
 
     def call(self, kernel: Any, *arguments: Any) -> Any:
         """Calls a kernel as Workspace.call() does."""
@@ -128,12 +138,13 @@ class ContactGradients:
 
     # ------------------------------------------------------------------ the discrete step
 
-    def constrain(self, context: Context, result: Array) -> bool:
+    def constrain(self, context: Context, x_free: LaneRecords, result: Array) -> bool:
         """Makes of the next state without contact, limits and constraints the one with them.
 
         Args:
             context: of the plant.
-            result: the former, and receives the latter.
+            x_free: the former, numbers in lanes.
+            result: receives the latter.
 
         Returns:
             Whether there was any constraint; if not, nothing has changed.
@@ -143,7 +154,7 @@ class ContactGradients:
         """
         w = self._w
         self._values.update(w)
-        v_star = w.lanes_of(result[len(w.q) :].copy())
+        v_star = x_free[len(w.q) :]
         x_star = np.concatenate([self._values.q, v_star.lanes[0].real])
         drive_lanes, h = self._drives_in_lanes(), self._time_step
 
@@ -279,13 +290,9 @@ class ContactGradients:
         """X_WG in lanes, of geometries that are fixed to bodies of the plant without the ports, which take longer."""
         geometry = self.buffers.model.contact.geometry
         if geometry.is_moved_by_plant:
-            position = self._w.lanes_of(self._w.position)
-            R_WB, p_WoBo_W = (position.lanes[name][:, geometry.mobods] for name in ("R_WB", "p_WoBo_W"))
-            X_WG = np.zeros((len(R_WB), len(geometry.mobods), 4, 4), np.complex128)
-            X_WG[..., :3, :] = R_WB @ geometry.X_BG[:, :3]
-            X_WG[..., :3, 3] += p_WoBo_W
-            X_WG[..., 3, 3] = 1.0
-            return LaneRecords(X_WG, position.num_derivatives)
+            X_WG = LaneRecords(np.zeros((1, len(geometry.mobods), 4, 4), np.complex128), 0)
+            self._w.call(geometry_poses, geometry.mobods, geometry.X_BG, self._w.position, X_WG)
+            return X_WG
         query = self._dynamics.contact_geometry.query_object(context)
         values, derivatives = query.proximity_queries().poses(query.world_poses())
         if derivatives is None or not derivatives.shape[-1]:

@@ -23,11 +23,16 @@ __all__ = ["constrain_other_scalars", "find_contacts_of_other_scalars", "find_fo
 Array = NDArray[Any]
 
 
-def constrain_other_scalars(dynamics: Any, context: Context, w: Any, result: Array) -> bool:
+def constrain_other_scalars(dynamics: Any, context: Context, w: Any, x_free: Any, result: Array) -> bool:
     """Makes of the next state without contact, limits and constraints the one with them.
 
+    Args:
+        dynamics, context, w: of the plant.
+        x_free: the former.
+        result: receives the latter.
+
     Returns:
-        Whether there was any constraint.
+        Whether there was any constraint; if not, `result` has not changed.
 
     Raises:
         RuntimeError: constraints act in a symbolic plant; there is no solution; or no derivatives.
@@ -36,9 +41,9 @@ def constrain_other_scalars(dynamics: Any, context: Context, w: Any, result: Arr
         _refuse_or_warn(dynamics, context, w)
         return False
     if w.is_numeric:
-        _refuse_complex(dynamics, context, w, result)
+        _refuse_complex(dynamics, context, w, x_free)
         return False
-    held: bool = _gradients(dynamics, context, w).constrain(context, result)
+    held: bool = _gradients(dynamics, context, w).constrain(context, x_free, result)
     return held
 
 
@@ -77,15 +82,15 @@ def _gradients(dynamics: Any, context: Context, w: Any) -> Any:
 # ---------------------------------------------------------------------- words
 
 
-def _refuse_complex(dynamics: Any, context: Context, w: Any, result: Array | None) -> None:
+def _refuse_complex(dynamics: Any, context: Context, w: Any, x_free: Array | None) -> None:
     """Raises if something may have to be held: poses go through the ports as floats, so there is no derivative."""
     what = _active_constraints(dynamics, context)
     if dynamics.may_touch:
         what = " and ".join(_possible_contacts(dynamics))
-    elif not what and result is not None and len(dynamics.model.contact.frictions):
+    elif not what and x_free is not None and len(dynamics.model.contact.frictions):
         what = f"the dry friction of joints {listed(_joints_with_friction(dynamics))}"
-    elif not what and result is not None:
-        what = _limits_in_reach(dynamics, w.q.real, w.v.real, result[len(w.q) :].real)
+    elif not what and x_free is not None:
+        what = _limits_in_reach(dynamics, w.q.real, w.v.real, x_free[len(w.q) :].real)
     if what:
         raise RuntimeError(
             f"Plant '{dynamics.model.path()}' is constrained by {what}, of which there are no derivatives by "

@@ -18,7 +18,16 @@ from numpy.typing import NDArray
 from merganser.framework.autodiff import AutoDiffXd
 from merganser.framework.autodiff.blocks import make_block, pack, values_and_gradient
 
-__all__ = ["STEP", "LaneRecords", "Lanes", "merge_lanes", "merge_numbers", "split_lanes", "split_numbers"]
+__all__ = [
+    "STEP",
+    "LaneRecords",
+    "Lanes",
+    "lanes_of_numbers",
+    "merge_lanes",
+    "merge_numbers",
+    "split_lanes",
+    "split_numbers",
+]
 
 Array = NDArray[Any]
 STEP = 1e-170
@@ -62,13 +71,17 @@ def split_lanes(array: Array) -> Lanes:
     """An array of AutoDiffXd, or of numbers, as lanes; integers stay integers. Errors as `split_numbers`."""
     if array.dtype.kind == "i":
         return Lanes(np.ascontiguousarray(array)[np.newaxis], 0)
-    values, derivatives = split_numbers(array)
+    return lanes_of_numbers(*split_numbers(array))
+
+
+def lanes_of_numbers(values: Array, derivatives: Array | None) -> Lanes:
+    """Lanes from values, shape [...], and the derivatives of their elements as rows; None stands for none."""
     if derivatives is None:
         return Lanes(values.astype(np.complex128)[np.newaxis], 0)
     lanes = np.empty((derivatives.shape[1], values.size), np.complex128)
     lanes.real[:] = values.ravel()
     np.multiply(derivatives.T, STEP, out=lanes.imag)
-    return Lanes(lanes.reshape(-1, *array.shape), len(lanes))
+    return Lanes(lanes.reshape(-1, *values.shape), len(lanes))
 
 
 def _has_derivatives(x: Any) -> bool:
@@ -94,10 +107,10 @@ def merge_lanes(lanes: Array, num_derivatives: int) -> Array:
 
 
 class LaneRecords(Lanes):
-    """Records of complex numbers in lanes, which read as records of AutoDiffXd; kernels write them.
+    """Records of complex numbers in lanes, or numbers, which read as those of AutoDiffXd; kernels write them.
 
     Attributes:
-        lanes: shape [max(num_derivatives, 1), num_records], or [max(num_derivatives, 1)] of a single record.
+        lanes: shape [max(num_derivatives, 1), num_records, ...], or [max(num_derivatives, 1)] of a single record.
         pending: what is to be done before they are read, and sets this to None; None if they are up to date.
     """
 
@@ -124,6 +137,9 @@ class LaneRecords(Lanes):
         """Numbers in lanes as an array of AutoDiffXd."""
         self.update()
         return merge_lanes(self.lanes, self.num_derivatives)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return self.merged()
 
     def __len__(self) -> int:
         return self.lanes.shape[1]

@@ -30,6 +30,7 @@ from merganser.multibody.plant.scalars.chain_rules import ChainRules
 from merganser.multibody.plant.scalars.derivative_lanes import (
     LaneRecords,
     Lanes,
+    lanes_of_numbers,
     merge_lanes,
     split_lanes,
     split_numbers,
@@ -88,10 +89,11 @@ _Elements = tuple[bytes, list[Any], Numbers]  # addresses of scalars, the scalar
 class AutoDiffWorkspace(Workspace):
     """A workspace of AutoDiffXd: kernels run over lanes of complex numbers, or on floats by the chain rule."""
 
-    __slots__ = ("_constants", "_floats", "_kept", "_parts", "_rules", "_views")
+    __slots__ = ("_constants", "_floats", "_kept", "_lanes", "_parts", "_rules", "_views")
 
     def __init__(self, *arguments: Any) -> None:
         self._parts: dict[str, _Elements] = {}  # the state and parts of it, as they were last taken apart
+        self._lanes: dict[str, tuple[Numbers, Lanes]] = {}  # the same as lanes
         self._views: list[ObjectRecords] = []
         # Parameters as lanes, by the id of the view that they were split from, as long as no parameter changes.
         self._kept: dict[int, Lanes] = {}
@@ -123,10 +125,20 @@ class AutoDiffWorkspace(Workspace):
             known = self._parts[name] = addresses, items, values_and_gradient(items)
         return known[2]
 
+    def _part_in_lanes(self, name: str) -> Lanes:
+        """The same as lanes."""
+        numbers, known = self._split_part(name), self._lanes.get(name)
+        if known is None or known[0] is not numbers:
+            known = self._lanes[name] = numbers, lanes_of_numbers(*numbers)
+        return known[1]
+
     def view_records(self, numbers: Array, dtype_of: Any) -> Any:
         view = ObjectRecords.view(numbers, dtype_of)
         self._views.append(view)
         return view
+
+    def make_numbers(self, size: int) -> Any:
+        return LaneRecords(np.zeros((1, size), np.complex128), 0)
 
     def make_records(self, size: int, dtype_of: Any) -> Any:
         return LaneRecords(np.zeros((1, size), dtype_of(np.complex128)), 0)
@@ -137,11 +149,7 @@ class AutoDiffWorkspace(Workspace):
         Raises:
             ValueError: the arguments have different numbers of derivatives.
         """
-        if self.store.invalid & self.parameter_bit:
-            self._kept.clear()
-            self._floats.clear()
-            self._rules = None
-            self.store.invalid &= ~self.parameter_bit
+        self._look_at_parameters()
         if kernel in _KINEMATICS and all(map(operator.is_, arguments, _KINEMATICS[kernel](self))):
             self._postpone(kernel, arguments)
             return None
@@ -152,6 +160,14 @@ class AutoDiffWorkspace(Workspace):
         elif kernel in _OF_POSITIONS and self._call_position_rule(kernel, arguments):
             return None
         return self._call_over_lanes(kernel, *arguments)
+
+    def _look_at_parameters(self) -> None:
+        """Forgets what was made of the parameters, if they have changed."""
+        if self.store.invalid & self.parameter_bit:
+            self._kept.clear()
+            self._floats.clear()
+            self._rules = None
+            self.store.invalid &= ~self.parameter_bit
 
     def _postpone(self, kernel: Any, arguments: tuple[Any, ...]) -> None:
         """Has the records of the kinematics computed when they are read."""
@@ -187,6 +203,12 @@ class AutoDiffWorkspace(Workspace):
             if kernel is not kernels.inverse_dynamics:
                 self.position.pending = self.velocity.pending = pending
         return status
+
+    def dynamics_on_floats(self) -> ChainRules | None:
+        """Dynamics by the chain rule; None if parameters have derivatives, or a mobilizer has no closed form."""
+        self._look_at_parameters()
+        rules = self._find_rules()
+        return None if rules is None else rules.dynamics
 
     def _find_rules(self) -> _Rules | None:
         """How to compute on floats; None if parameters have derivatives, or a mobilizer has no closed form."""
@@ -263,10 +285,13 @@ class AutoDiffWorkspace(Workspace):
         return status
 
     def lanes_of(self, argument: Any) -> Lanes:
-        """An argument of a kernel as lanes; parameters only once."""
+        """An argument of a kernel as lanes; the state and parameters only once."""
         if isinstance(argument, LaneRecords):
             argument.update()
             return argument
+        for name in ("x", "q", "v"):
+            if argument is getattr(self, name):
+                return self._part_in_lanes(name)
         known = self._constants.get(id(argument)) or self._kept.get(id(argument))
         if known is not None:
             return known

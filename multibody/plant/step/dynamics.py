@@ -306,7 +306,8 @@ class PlantDynamics:
     def _step_of_other_scalars(self, context: Context, w: Workspace, inputs: Inputs, result: Array) -> int:
         """The same with derivatives, where there may be contact, joint limits or constraints."""
         buffers = self.step_buffers(context, w, self.inputs.actuators_in(context))
-        given = buffers.model, buffers.state, self.model.time_step, inputs, buffers.work, buffers.results[0]
+        (out,) = buffers.results
+        given = buffers.model, buffers.state, self.model.time_step, inputs, buffers.work, out
         status: int = find_forces(*given[:-1], w.position)
         status = status or move(*given, False)  # v*
         if status != 0:
@@ -314,10 +315,11 @@ class PlantDynamics:
         w.store.invalid &= w.kinematics_clearing
         buffers.F_applied = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
         buffers.sample = None
-        result[:] = buffers.results[0].x_next
-        if not constrain_other_scalars(self, context, w, result) and len(buffers.model.actuators.controlled):
+        if constrain_other_scalars(self, context, w, out.x_next, result):
+            return 0
+        if len(buffers.model.actuators.controlled):
             status = move(*given, True)
-            result[:] = buffers.results[0].x_next
+        result[:] = out.x_next
         return status
 
     def run_with_capacity(

@@ -360,7 +360,7 @@ class StepBuffers:
             np.zeros(len(self._constraint_rows.rows), constraint_value_dtype()),
         )  # fmt: skip
         return StepResults(
-            x_next=np.zeros_like(w.x),
+            x_next=w.make_numbers(len(w.x)) if self.takes_steps else np.zeros_like(w.x),
             position=np.zeros_like(w.position) if self._is_native else w.position,
             found=np.zeros(NUM_FOUND, np.int64),
             candidates=np.zeros((num_candidates, 2), np.int64),
