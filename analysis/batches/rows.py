@@ -323,7 +323,8 @@ class BatchWorker:
         """Lets the next simulation start with the generators of an abstract state, whose boxes it does not change."""
         self._abstract_state = boxes
         mine = abstract_state_of(self.context)
-        for write_back, n in zip(self._plan._program.write_backs, self.settled or ()):
+        write_backs: list[Any] = self._plan._program.write_backs
+        for write_back, n in zip(write_backs, self.settled or ()):
             if boxes and hasattr(write_back, "box"):
                 write_back.forget()
                 mine[n].SetFrom(boxes[n])

@@ -246,7 +246,7 @@ class Worlds:
 
     def put(self, worker: BatchWorker, indices: list[int], results: Array, counts: Array, end: float) -> None:
         """A worker has run worlds."""
-        self._rows[np.ix_(indices, self._results_at)] = results
+        self._rows[np.array(indices, np.int64)[:, None], self._results_at] = results
         self.num_steps[indices] = counts[:, 0]
         for index in indices:
             self.statuses[index] = SimulatorStatus(end)
@@ -259,5 +259,5 @@ class Worlds:
         elif worker.has_samples():  # those of before are out of date
             for index in indices:
                 kept = self._abstract_states.get(index, [])
-                for n in worker.settled if kept else ():
+                for n in (worker.settled or ()) if kept else ():
                     kept[n] = template[n]

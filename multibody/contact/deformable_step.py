@@ -40,6 +40,7 @@ from merganser.multibody.contact.step import (
     NOT_SOLVED,
     drop_distant,
     find_forces,
+    find_kinematics,
     find_pairs_of_step,
     finish_step,
     move,
@@ -150,7 +151,8 @@ def _take_coupled_step(
     status = find_forces(model, state, h, inputs, work, out.position)
     if status != 0:
         return status
-    num_rigid_pairs = find_pairs_of_step(model, state, h, work, out)
+    find_kinematics(model, state, work, out)
+    num_rigid_pairs = find_pairs_of_step(model, h, work, out)
     if num_rigid_pairs < 0:
         return num_rigid_pairs
     status = move(model, state, h, inputs, work, out, False)  # v*

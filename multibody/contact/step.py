@@ -75,6 +75,7 @@ __all__ = [
     "drop_distant",
     "find_contact_pairs",
     "find_forces",
+    "find_kinematics",
     "find_pairs_of_step",
     "find_penalty_forces",
     "finish_step",
@@ -241,7 +242,8 @@ def _advance(model: Model, state: State, h: float, inputs: Inputs, work: Work, o
     """From forces to the next state."""
     if not model.can_constrain:
         return move(model, state, h, inputs, work, out, True)
-    is_moved, num_pairs = False, find_pairs_of_step(model, state, h, work, out)
+    find_kinematics(model, state, work, out)
+    is_moved, num_pairs = False, find_pairs_of_step(model, h, work, out)
     if num_pairs < 0:
         return num_pairs
     always_holds = model.contact.constraint_rows.shape[0] + model.frictions.shape[0] > 0
@@ -325,12 +327,17 @@ def may_touch(model: Model) -> bool:
 
 
 @device
-def find_pairs_of_step(model: Model, state: State, h: float, work: Work, out: StepResults) -> int:
-    """How many contact pairs there may be within a step from a state; negative if there is no answer."""
-    if not may_touch(model):
-        return 0
+def find_kinematics(model: Model, state: State, work: Work, out: StepResults) -> None:
+    """Leaves in out.position and work.velocity how the bodies move before the step."""
     given = state.q, state.v, out.position, work.velocity
     call_quiet_kernel(model.code.kinematics, (model.topology, model.parameters, *given))
+
+
+@device
+def find_pairs_of_step(model: Model, h: float, work: Work, out: StepResults) -> int:
+    """How many contact pairs there may be within a step whose kinematics are known; negative if there is no answer."""
+    if not may_touch(model):
+        return 0
     margin = margin_of_step(model.gravity, h)
     if model.contact.looks_ahead:
         margin += h * largest_speed(work.velocity)

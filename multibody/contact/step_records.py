@@ -73,7 +73,7 @@ class StepCode(NamedTuple):
     apply_actuation: Code
     store_efforts: Code
     is_finite: Code
-    dynamics: Code  # discrete_step, or in continuous time state_derivatives
+    dynamics: Code  # discrete_step, step_from_kinematics, or in continuous time state_derivatives
     constrained_dynamics: Code  # in continuous time
     controlled_step: Code
     are_resolved: Code

@@ -11,7 +11,7 @@ from merganser.multibody.kernels.constrained_dynamics import (
     constrained_state_derivatives,
 )
 from merganser.multibody.kernels.constraints.rows import constraint_rows
-from merganser.multibody.kernels.controlled_step import controlled_step
+from merganser.multibody.kernels.controlled_step import controlled_step, controlled_step_from_kinematics
 from merganser.multibody.kernels.coordinates import qdot_to_velocity, velocity_to_qdot
 from merganser.multibody.kernels.energy import energies
 from merganser.multibody.kernels.force_elements import bushing_forces, element_energies, force_elements
@@ -47,6 +47,7 @@ from merganser.multibody.kernels.step import (
     kinematics_of_step,
     state_derivatives,
     state_inverse_dynamics,
+    step_from_kinematics,
 )
 from merganser.multibody.kernels.velocity import velocity_kinematics
 
@@ -59,6 +60,7 @@ __all__ = [
     "constrained_state_derivatives",
     "constraint_rows",
     "controlled_step",
+    "controlled_step_from_kinematics",
     "discrete_step",
     "element_energies",
     "energies",
@@ -94,6 +96,7 @@ __all__ = [
     "state_derivatives",
     "state_forward_dynamics_derivatives",
     "state_inverse_dynamics",
+    "step_from_kinematics",
     "total_inertia",
     "velocity_kinematics",
     "velocity_to_qdot",

@@ -56,11 +56,13 @@ __all__ = [
     "calc_kinematics_of_step",
     "calc_state_derivatives",
     "calc_state_inverse_dynamics",
+    "calc_step_from_kinematics",
     "discrete_step",
     "end_velocities",
     "kinematics_of_step",
     "state_derivatives",
     "state_inverse_dynamics",
+    "step_from_kinematics",
     "take_mean_velocities",
 ]
 
@@ -128,31 +130,63 @@ def calc_discrete_step(
     Returns:
         0, or the number of the mobod whose hinge inertia is singular or NaN; x_next_out is then not computed.
     """
+    num_q = x_in.shape[0] - tau_in.shape[0]
+    calc_kinematics(topology, parameters, x_in[:num_q], x_in[num_q:], position_work, velocity_work)
+    status: int = calc_step_from_kinematics(
+        topology, parameters, gravity_in, time_step, x_in, tau_in, F_applied_in, position_work, velocity_work,
+        scratch_work, x_next_out,
+    )  # fmt: skip
+    return status
+
+
+@device
+def calc_step_from_kinematics(
+    # Model:
+    topology: Topology,  # shape [num_mobods], see layout.py
+    parameters: Parameters,  # shape [num_mobods]
+    gravity_in: Floats,  # g_W [m/s^2], shape [3]
+    # In:
+    time_step: float,  # h [s]
+    x_in: Floats,  # state [q; v], shape [num_q + num_v]
+    tau_in: Floats,  # generalized forces but damping, shape [num_v]
+    F_applied_in: FloatTable,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
+    # In and out:
+    position_io: Positions,  # shape [num_mobods]; the position kinematics of x_in, before and after
+    velocity_io: Velocities,  # shape [num_mobods]; the velocity kinematics of x_in, before and after
+    # Work:
+    scratch_work: Scratch,  # shape [num_mobods]
+    # Out:
+    x_next_out: Floats,  # next state [q+; v+], shape [num_q + num_v]
+) -> int:
+    """Computes the state one time step later, equations (2) and (3), where its kinematics are known.
+
+    Returns:
+        0, or the number of the mobod whose hinge inertia is singular or NaN; x_next_out is then not computed.
+    """
     num_v = tau_in.shape[0]
     num_q = x_in.shape[0] - num_v
     q, v = x_in[:num_q], x_in[num_q:]
     q_next, v_next = x_next_out[:num_q], x_next_out[num_q:]
-    calc_kinematics(topology, parameters, q, v, position_work, velocity_work)
-    count = start_products(topology, parameters, time_step, position_work, velocity_work, scratch_work)
+    count = start_products(topology, parameters, time_step, position_io, velocity_io, scratch_work)
     status = 0
     for n in range(count + 1):
         if n > 0:
             is_fast = n == 1 and count > 1
             take_mean_velocities(
-                topology, parameters, time_step, is_fast, q, v, v_next, position_work, scratch_work, q_next,
-                velocity_work,
+                topology, parameters, time_step, is_fast, q, v, v_next, position_io, scratch_work, q_next,
+                velocity_io,
             )  # fmt: skip
         # v+ = v + h vdot  (2); q_next serves as the extra diagonal, as num_q >= num_v.
         calc_damping(topology, parameters, time_step, v, tau_in, q_next, v_next)
-        add_fast_spins(topology, time_step, position_work, velocity_work, v_next)
+        add_fast_spins(topology, time_step, position_io, velocity_io, v_next)
         status = calc_forward_dynamics(
-            topology, parameters, gravity_in, position_work, velocity_work, v_next, F_applied_in,
+            topology, parameters, gravity_in, position_io, velocity_io, v_next, F_applied_in,
             q_next, scratch_work, v_next,
         )  # fmt: skip
         if status != 0:
             return status
     end_velocities(
-        topology, parameters, gravity_in, time_step, count, q, v, position_work, velocity_work, scratch_work,
+        topology, parameters, gravity_in, time_step, count, q, v, position_io, velocity_io, scratch_work,
         q_next, v_next,
     )  # fmt: skip
     advance_positions(topology, time_step, q, v_next, q_next)
@@ -327,5 +361,6 @@ def calc_state_inverse_dynamics(
 
 state_derivatives = kernel(calc_state_derivatives)
 discrete_step = kernel(calc_discrete_step)
+step_from_kinematics = kernel(calc_step_from_kinematics)
 kinematics_of_step = kernel(calc_kinematics_of_step)
 state_inverse_dynamics = kernel(calc_state_inverse_dynamics)

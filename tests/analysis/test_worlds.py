@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from compile_policy import compile_at_once
 
 from merganser.analysis import BatchSimulator, Simulator
 from merganser.framework import Context, DiagramBuilder, LeafSystem, RandomDistribution, RandomGenerator, Value
@@ -93,6 +94,7 @@ def singles(scene: Scene) -> list[Context]:
 def at_once() -> Iterator[None]:
     """Plans are made at once."""
     with pytest.MonkeyPatch.context() as patch:
+        compile_at_once(patch)
         patch.setenv("MERGANSER_PLAN", "always")
         yield
 

@@ -469,7 +469,7 @@ class StepBuffers:
 
     def kernels(self) -> StepCode:
         """The kernels of steps."""
-        return kernels_of_steps(not self.takes_steps, self._settings_in_use())
+        return kernels_of_steps(not self.takes_steps, self._settings_in_use(), self._may_constrain())
 
     def _code(self) -> StepCode:
         w, kinematics, context = self._w, self._dynamics.kinematics, self._context

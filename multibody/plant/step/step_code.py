@@ -56,8 +56,17 @@ def are_compiled(dynamics: PlantDynamics) -> bool:
     return all(map(is_at_hand, needed))
 
 
-def kernels_of_steps(is_continuous: bool, settings: Any) -> StepCode:
-    """The kernels; `settings` are those of the solver."""
+def kernels_of_steps(is_continuous: bool, settings: Any, can_constrain: bool) -> StepCode:
+    """The kernels.
+
+    Args:
+        is_continuous: whether derivatives are wanted.
+        settings: those of the solver.
+        can_constrain: whether a step looks first for what constrains it, and so has kinematics already.
+    """
+    free, controlled = kernels.discrete_step, kernels.controlled_step
+    if can_constrain:
+        free, controlled = kernels.step_from_kinematics, kernels.controlled_step_from_kinematics
     return StepCode(
         kinematics=kernels.kinematics,
         force_elements=kernels.force_elements,
@@ -68,9 +77,9 @@ def kernels_of_steps(is_continuous: bool, settings: Any) -> StepCode:
         apply_actuation=actuation.apply_actuation,
         store_efforts=actuation.store_efforts,
         is_finite=checked_arrays.is_finite,
-        dynamics=kernels.state_derivatives if is_continuous else kernels.discrete_step,
+        dynamics=kernels.state_derivatives if is_continuous else free,
         constrained_dynamics=kernels.constrained_state_derivatives,
-        controlled_step=kernels.controlled_step,
+        controlled_step=controlled,
         are_resolved=are_resolved,
         joint_friction=friction_forces,
         limits=limit_forces if is_continuous else find_limits,
@@ -152,5 +161,5 @@ def _needed_by(model: Model) -> set[str]:
     if len(geometry.mobods) or len(model.contact.sources):
         needed.add("penalty_forces" if is_continuous else "drop_distant_pairs")
     if not is_continuous:
-        needed |= {"start_step", "solve", "end_step"}
+        needed |= {"kinematics", "start_step", "solve", "end_step"}
     return needed
