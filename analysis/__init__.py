@@ -13,6 +13,7 @@ from merganser.analysis.batches.monte_carlo import (
     RandomSimulation,
     RandomSimulationResult,
 )
+from merganser.analysis.batches.worlds import Worlds
 from merganser.analysis.discrete_time_approximation import DiscreteTimeApproximation
 from merganser.analysis.fixed_point import FindFixedPoint, FixedPoint
 from merganser.analysis.integrators import (
@@ -95,6 +96,7 @@ __all__ = [
     "Simulator_",
     "StepResult",
     "VelocityImplicitEulerIntegrator",
+    "Worlds",
     "batch_simulate",
     "log_labels",
     "log_to_pandas",

@@ -12,7 +12,7 @@ from merganser.analysis.detached_context import detached_context, selected_input
 from merganser.framework import Context, System
 from merganser.framework.autodiff import ExtractGradient, ExtractValue, InitializeAutoDiff
 from merganser.framework.core.context.native_code import may_compile
-from merganser.framework.core.inside import new_context
+from merganser.framework.core.inside import linearized_dynamics, new_context
 
 __all__ = ["SystemDynamics"]
 
@@ -58,6 +58,7 @@ class SystemDynamics:
         self._context.SetTimeStateAndParametersFrom(mine)
         self._system.FixInputPortsFrom(system, mine, self._context)
         self._port = None if port is None else self._system.get_input_port(port.get_index())
+        self._closed_form = None if self.is_discrete else linearized_dynamics(self._system, self._context, self._port)
         self._known: dict[tuple[float, bytes], tuple[Array, Array]] = {}
         self._given, self._time = mine, float(mine.get_time())
         self._slopes: Any = None  # False if there are none
@@ -87,7 +88,7 @@ class SystemDynamics:
 
     def _compiled(self, points: Array, time: float) -> tuple[Array, Array] | None:
         """By compiled code, if there is such, and so many points that it pays to load it."""
-        if self._slopes is None:
+        if self._slopes is None and self._closed_form is None:
             self._num_points += len(points)
             if self._num_points > _POINTS_TO_LOAD and may_compile():
                 self._slopes = self._load(points, time) or False
@@ -122,7 +123,7 @@ class SystemDynamics:
             if key not in self._known:
                 if len(self._known) >= _MOST_KEPT:
                     self._known.clear()
-                self._known[key] = self._by_autodiff(point)
+                self._known[key] = (self._closed_form and self._closed_form.at(point)) or self._by_autodiff(point)
             found.append(self._known[key])
         return np.array([value for value, _ in found]), np.array([slopes for _, slopes in found])
 

@@ -123,6 +123,9 @@ def animate(times, poses, forces, path, frame_time=0.04):
             box.set_alpha(0.15 + 0.85 * min(1.0, force / (len(boxes) * MASS * GRAVITY)))
 
     num_frames = round(times[-1] / frame_time) + 1
+    draw(0)
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")  # as it is now for all pictures: half the time
     animation = FuncAnimation(figure, draw, num_frames, init_func=lambda: None)
     animation.save(path, writer=PillowWriter(fps=1.0 / frame_time), dpi=80)
 

@@ -171,6 +171,9 @@ def animate(times, poses, path, frame_time=0.05):
         for shape, corners_B, X_WB in zip(shapes, corners, poses[i]):
             shape.set_xy((corners_B @ X_WB.T)[:, [0, 2]])
 
+    draw(0)
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")  # as it is now for all pictures: half the time
     animation = FuncAnimation(figure, draw, round(times[-1] / frame_time) + 1, init_func=lambda: None)
     animation.save(path, writer=PillowWriter(fps=1.0 / frame_time), dpi=80)
 

@@ -37,7 +37,7 @@ TIME_STEP = 0.01  # s
 BAR, CELL = (0.5, 0.06, 0.04), 0.02  # size of the bar, and of its cells [m]
 PEG, PEG_LENGTH = 0.03, 0.2  # radius, length [m]
 GREATEST = 1.5e4  # the stress that is red [Pa]
-END = 1.6  # s
+END = 1.2  # s
 SHOWN = (0.01, 0.15, END)
 
 

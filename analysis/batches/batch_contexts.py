@@ -1,4 +1,4 @@
-"""What makes two Contexts of one system alike for compiled code: the same wires, and the same abstract values."""
+"""What makes two Contexts of one system alike for compiled code, and where the numbers stand in which they differ."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from merganser.framework import Context, PortDataType
 from merganser.framework.core.context.leaf_context import LeafContext
@@ -14,7 +15,16 @@ from merganser.framework.core.context.store import FixedInputPortValue
 from merganser.framework.core.inside import cache_entries, declared_events, input_ports
 from merganser.framework.core.values.values import AbstractValue, BasicVector
 
-__all__ = ["have_same_abstract_values", "may_read_abstract_values", "routing_of"]
+__all__ = [
+    "abstract_state_of",
+    "have_same_abstract_values",
+    "independent_offsets",
+    "may_read_abstract_values",
+    "result_offsets",
+    "routing_of",
+]
+
+Array = NDArray[Any]
 
 
 def routing_of(context: Context) -> list[Any]:
@@ -50,9 +60,16 @@ def _may_read(context: Context) -> bool:
 
 
 def have_same_abstract_values(one: Context, other: Context) -> bool:
-    """Whether the abstract parameters of two contexts of one system are the same, as far as can be seen."""
+    """Whether abstract parameters and fixed inputs of two contexts of a system are the same, as far as can be seen."""
     mine, others = (context.peek_parameters().get_abstract_parameter for context in (one, other))
-    return all(_are_same(mine(i), others(i)) for i in range(one.num_abstract_parameters()))
+    parameters = all(_are_same(mine(i), others(i)) for i in range(one.num_abstract_parameters()))
+    return parameters and all(map(_are_same, _abstract_inputs(one), _abstract_inputs(other)))
+
+
+def _abstract_inputs(context: Context) -> list[Any]:
+    """The values of abstract-valued input ports of a root context, and of all below, that are fixed."""
+    sources = [source for part in context.parts() for source in part.sources if isinstance(source, FixedInputPortValue)]
+    return [source.value for source in sources if not isinstance(source.value, BasicVector)]
 
 
 def _are_same(one: Any, other: Any) -> bool:
@@ -82,3 +99,33 @@ def _attributes(value: Any) -> list[str]:
     """The names of all attributes that an object has of its own."""
     slots = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
     return [*slots, *getattr(value, "__dict__", ())]
+
+
+def abstract_state_of(context: Context) -> list[Any]:
+    """The boxes of the abstract state of a root context; looking at them changes nothing."""
+    abstract = context.peek_state().get_abstract_state()
+    return [abstract.get_value(n) for n in range(abstract.size())]
+
+
+def independent_offsets(context: Context) -> Array:
+    """Places in the flat array of a root context that hold time, state, numeric parameters and fixed inputs."""
+    flat = context.store.flat
+    mask = np.zeros(len(flat), dtype=bool)
+    mask[result_offsets(context)] = True
+    for leaf in context.layout.leaves():
+        mask[slice(*leaf.numeric_range)] = True
+    for part in context.parts():
+        for index, source in enumerate(part.sources):
+            offset = part.layout.free_offsets[index]
+            if isinstance(source, FixedInputPortValue) and source.context is part and offset is not None:
+                mask[offset : offset + source.value.size()] = True  # type: ignore[union-attr]
+    return np.flatnonzero(mask)
+
+
+def result_offsets(context: Context) -> Array:
+    """Places in the flat array of a root context that hold time, continuous state and discrete state, in this order."""
+    layout = context.store.layout
+    offsets = list(range(1 + layout.num_xc))
+    for leaf in layout.leaf_list:
+        offsets.extend(range(*leaf.xd_range))
+    return np.array(offsets, dtype=np.int64)

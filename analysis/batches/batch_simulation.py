@@ -12,7 +12,7 @@ import dataclasses
 import math
 import threading
 import time as wall_clock
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.analysis.batches.batch import num_workers
 from merganser.analysis.batches.batch_sources import ContextRuns, StateRuns
+from merganser.analysis.batches.worlds import Worlds
 from merganser.analysis.progress import SimulationProgress
 from merganser.analysis.simulation.simulator import Simulator
 from merganser.analysis.simulation.simulator_config import ApplySimulatorConfig, SimulatorConfig
@@ -122,10 +123,31 @@ class BatchSimulator:
         self._run(runs, final_time, failures)
         return BatchResult(runs.times_out, runs.states_out, runs.num_steps, runs.statuses, runs.logs)
 
+    def make_worlds(self, num_worlds: int, set_up: Callable[[Context, int], object] | None = None) -> Worlds:
+        """Makes many copies of the system, to be advanced side by side, in a hundredth of the room of Contexts.
+
+        Args:
+            num_worlds: how many.
+            set_up: called with a Context that has the values of the batch's, and the number of the world; sets there
+                what the world starts with: state, time, parameters such as masses, fixed inputs, seeds.
+
+        Raises:
+            ValueError: the number is negative.
+        """
+        return Worlds(self._context, num_worlds, set_up)
+
     def advance(
-        self, contexts: Sequence[Context], final_time: float, *, failures: dict[int, Exception] | None = None
+        self,
+        contexts: Sequence[Context] | Worlds,
+        final_time: float,
+        *,
+        failures: dict[int, Exception] | None = None,
     ) -> list[SimulatorStatus]:
-        """Advances many root contexts of the system, each from its own time.
+        """Advances many root contexts of the system, or worlds, each from its own time.
+
+        After an interrupt, some are at the final time, and all others where they were. Worlds that are at the final
+        time stay as they are, so that the same call goes on. (A Simulator, and so a Context, would make the updates
+        that are due at that time.)
 
         Args:
             contexts: each has its own time, state, parameters, fixed inputs and logs.
@@ -139,9 +161,13 @@ class BatchSimulator:
         Raises:
             ValueError: a context is there twice, or belongs to another system.
         """
-        runs = ContextRuns(self._system, contexts)
+        runs: Any = contexts
+        if isinstance(contexts, Worlds):
+            self._system.ValidateContext(contexts.template)
+        else:
+            runs = ContextRuns(self._system, contexts)
         self._run(runs, final_time, failures)
-        return runs.statuses
+        return list(runs.statuses)
 
     # ------------------------------------------------------------------ one after the other
 
@@ -192,6 +218,9 @@ class BatchSimulator:
 
     def _simulate_alone(self, work: _Work, index: int) -> None:
         context = work.runs.context(index)
+        if work.runs.may_rest and context.get_time() == work.end:
+            work.note(1)
+            return
         simulator = self._make_simulator(context)
         status = SimulatorStatus(work.end)
         try:
@@ -326,6 +355,9 @@ def _run_block(work: _Work, worker: BatchWorker, start: int, end: int) -> None:
     runs = work.runs
     indices, rows = runs.load(worker, start, end)
     work.left.extend(sorted(set(range(start, end)).difference(indices)))
+    if runs.may_rest and (rows[:, 0] == work.end).any():
+        moving = np.flatnonzero(rows[:, 0] != work.end)
+        indices, rows = [indices[n] for n in moving], rows[moving]
     singly = worker.leaves_traces() and runs.wants_traces(worker)
     parts = [slice(n, n + 1) for n in range(len(rows))] if singly else [slice(0, len(rows))]
     for part in parts:
@@ -334,6 +366,7 @@ def _run_block(work: _Work, worker: BatchWorker, start: int, end: int) -> None:
         mine = indices[part]
         if singly:
             worker.use_logs(runs.boxes(worker, mine[0]))
+            worker.use_abstract_state(runs.abstract_state(mine[0]))
         is_complete = False
         try:
             skipped = _run_rows(work, worker, rows[part], results, counts)

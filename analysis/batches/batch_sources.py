@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.analysis.batches.batch_contexts import have_same_abstract_values, routing_of
+from merganser.analysis.batches.batch_contexts import abstract_state_of, have_same_abstract_values, routing_of
 from merganser.analysis.simulation.simulator_status import SimulatorStatus
 from merganser.framework import Context, System
 
 if TYPE_CHECKING:
     from merganser.analysis.batches.rows import BatchWorker
 
-__all__ = ["ContextRuns", "StateRuns"]
+__all__ = ["ContextRuns", "StateRuns", "fits"]
 
 Array = NDArray[Any]
 
@@ -30,11 +30,14 @@ class ContextRuns:
     Attributes:
         template: the first one.
         statuses: how each simulation has ended.
+        may_rest: whether simulations that are at the final time already are left as they are.
 
     Raises:
         ValueError: a context is there twice, or belongs to another system.
         RuntimeError: a context is part of a larger one.
     """
+
+    may_rest = False
 
     def __init__(self, system: System, contexts: Sequence[Context]) -> None:
         self._contexts = list(contexts)
@@ -61,11 +64,11 @@ class ContextRuns:
 
     def suits(self, worker: BatchWorker) -> bool:
         """Whether a worker that there is already may run simulations."""
-        return _fits(self.template, worker)
+        return fits(self.template, worker)
 
     def load(self, worker: BatchWorker, start: int, end: int) -> tuple[list[int], Array]:
         """The simulations from `start` up to `end` that a worker can run, and the values that they start from."""
-        indices = [n for n in range(start, end) if _fits(self._contexts[n], worker)]
+        indices = [n for n in range(start, end) if fits(self._contexts[n], worker)]
         rows = np.empty((len(indices), len(worker.offsets)))
         for row, n in zip(rows, indices):
             self._contexts[n].store.flat.take(worker.offsets, out=row)
@@ -80,6 +83,10 @@ class ContextRuns:
         slots = self._contexts[index].store.slots
         return [slots[n].value for n in worker.logs_at]
 
+    def abstract_state(self, index: int) -> list[Any]:
+        """The boxes of the abstract state from which a simulation starts."""
+        return abstract_state_of(self._contexts[index])
+
     def put(self, worker: BatchWorker, indices: list[int], results: Array, counts: Array, end: float) -> None:
         """A worker has run simulations."""
         has_samples = worker.has_samples()
@@ -90,7 +97,7 @@ class ContextRuns:
             store.flat[worker.results_at] = values
             if has_samples and count.any():
                 store.change(down["xa"], context)
-                worker.copy_samples_to(context)
+                worker.copy_abstract_state_to(abstract_state_of(context))
             self.statuses[index] = SimulatorStatus(end)
 
 
@@ -112,11 +119,14 @@ class StateRuns:
         num_steps: shape [n].
         statuses: how they have ended.
         logs: what they have logged, by sink.
+        may_rest: as above.
 
     Raises:
         ValueError: sizes do not match.
         IndexError: there is no such port or group.
     """
+
+    may_rest = False
 
     def __init__(
         self,
@@ -197,7 +207,7 @@ class StateRuns:
 
     def suits(self, worker: BatchWorker) -> bool:
         """Whether a worker that there is already may run simulations."""
-        return _fits(self.template, worker)
+        return fits(self.template, worker)
 
     def load(self, worker: BatchWorker, start: int, end: int) -> tuple[list[int], Array]:
         """The simulations from `start` up to `end`, and the values that they start from."""
@@ -213,8 +223,8 @@ class StateRuns:
         return list(range(start, end)), rows
 
     def wants_traces(self, worker: BatchWorker) -> bool:
-        """Whether logs are needed; samples are not."""
-        return bool(worker.logs_at)
+        """Whether logs or random numbers are needed; samples are not."""
+        return bool(worker.logs_at) or worker.has_generators()
 
     def boxes(self, worker: BatchWorker, index: int) -> list[Any]:
         """New boxes for the logs of a simulation."""
@@ -224,6 +234,10 @@ class StateRuns:
             boxes.append(slot.entry.allocate_value())
             self._logs_of(slot.context.system)[index] = boxes[-1].get_value()
         return boxes
+
+    def abstract_state(self, index: int) -> list[Any]:
+        """The boxes of the abstract state from which all simulations start."""
+        return abstract_state_of(self.template)
 
     def put(self, worker: BatchWorker, indices: list[int], results: Array, counts: Array, end: float) -> None:
         """A worker has run simulations."""
@@ -254,7 +268,7 @@ def _group_columns(values: ArrayLike, context: Context, group: int, num: int) ->
     return array
 
 
-def _fits(context: Context, worker: BatchWorker) -> bool:
+def fits(context: Context, worker: BatchWorker) -> bool:
     """Whether a worker runs the simulation of a context as it is."""
     mine, store = worker.context.store, context.store
     return (

@@ -15,26 +15,34 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.analysis.batches.batch_contexts import may_read_abstract_values, routing_of
+from merganser.analysis.batches.batch_contexts import (
+    abstract_state_of,
+    independent_offsets,
+    may_read_abstract_values,
+    result_offsets,
+    routing_of,
+)
 from merganser.analysis.integrators import step_fields as sf
 from merganser.analysis.integrators.stepping import first_step_size
-from merganser.analysis.plan import fields as f
+from merganser.analysis.plan import loop_state as f
 from merganser.analysis.plan.loop import advance
+from merganser.analysis.plan.loop_state import problem_at, progress_of
 from merganser.analysis.plan.plan import make_plan
 from merganser.analysis.simulation.clocks import clocks_at, forget_strikes
 from merganser.analysis.simulation.event_schedule import EventSchedule
-from merganser.framework.core.context.store import FixedInputPortValue
 from merganser.framework.core.inside import may_have_witnesses
 from merganser.framework.native import device, kernel, kernel_address
+from merganser.framework.native.memory.records_of_arrays import copy_of_record, numbers_of
 from merganser.framework.native.memory.tape import call_kernel, doubles_at, integers_at
 from merganser.framework.native.operations.assembly import offset_in
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from merganser.analysis.simulation.event_schedule import EventList, SimultaneousEvents
     from merganser.analysis.simulation.simulator import Simulator
-    from merganser.framework import Context
 
-__all__ = ["COUNTS", "BatchWorker"]
+__all__ = ["BatchWorker"]
 
 Array = NDArray[Any]
 
@@ -48,24 +56,20 @@ NUM_MARKS = next(_number)
 # Stages of a row.
 LOAD, INITIALIZE, ADVANCE = range(3)
 
-# What is counted of each row: fields of the plan.
-COUNTS = (f.NUM_STEPS, f.NUM_STATE_UPDATES, f.NUM_UPDATES, f.NUM_PUBLISHES)
-_COUNTS = np.array(COUNTS)
-_NUM_CHANGING = f.STEP  # the fields before describe where the loop stands; those from here on, the problem
+_NUM_COUNTS = 4  # of each row: steps, unrestricted and discrete updates, publish events
 _MOST_CLOCKS_AT_ONCE = 16
 _MOST_MENDED = 32  # how often operations may ask for more room, of one worker
 
 
 @device
 def _load(
-    i: Any, r: Any, values: Any, fields: Any, reals: Any, step_fields: Any, step_reals: Any, offsets: Any, row: Any
+    p: Any, values: Any, progress_in: Any, step_fields: Any, step_reals: Any, offsets: Any, row: Any
 ) -> None:
     """Puts everything at its start: the loop, the integrator and the values of the Context."""
-    for k in range(fields.shape[0]):
-        i[k] = fields[k]
-    for k in range(reals.shape[0]):
-        r[k] = reals[k]
-    s = integers_at(i[f.STEP])
+    progress = integers_at(p.progress)
+    for k in range(progress_in.shape[0]):
+        progress[k] = progress_in[k]
+    s = integers_at(p.step)
     integrator_reals, memory = doubles_at(s[sf.REALS]), doubles_at(s[sf.MEMORY])
     for k in range(step_fields.shape[0]):
         s[k] = step_fields[k]
@@ -76,34 +80,32 @@ def _load(
     for k in range(offsets.shape[0]):
         values[offsets[k]] = row[k]
     if s[sf.NUM_STATES]:
-        integrator_reals[sf.IDEAL_STEP_SIZE] = first_step_size(i[f.STEP])
+        integrator_reals[sf.IDEAL_STEP_SIZE] = first_step_size(p.step)
 
 
 @device
-def _make_first_events_due(i: Any, r: Any, time: float) -> None:
+def _make_first_events_due(p: Any, now: Any, time: float) -> None:
     """As Simulator.Initialize: what is due at the start is published, and updates wait for the first step.
 
     It is as if a step had just ended; that is not counted.
     """
-    clocks, num_clocks = doubles_at(i[f.CLOCKS]), i[f.NUM_CLOCKS]
-    forget_strikes(clocks, num_clocks)
-    i[f.DUE], r[f.NEXT_TIME] = clocks_at(clocks, num_clocks, time), time
-    i[f.PLACE], i[f.NUM_STEPS], i[f.STEPS_LEFT] = f.ENDING, -1, 1
-    r[f.BOUNDARY] = math.inf
+    clocks = doubles_at(p.clocks)
+    forget_strikes(clocks, p.num_clocks)
+    now.due, now.next_time = clocks_at(clocks, p.num_clocks, time), time
+    now.stage, now.num_steps, now.steps_left = f.ENDING, -1, 1
+    now.boundary = math.inf
 
 
 @kernel
 def advance_rows(
     # Model:
     loop: int,  # address of the kernel `advance`
-    fields_place: int,  # address of the plan's fields of integers
-    fields_in: Any,  # those that change, as they are at the start
-    reals_in: Any,  # the fields of floats, as they are at the start
+    problem: int,  # address of the plan's Problem
+    progress_in: Any,  # its Progress as integers, as it is at the start
     step_fields_in: Any,  # the same of the integrator, whose memory is 0 at the start
     step_reals_in: Any,
     places_in: Any,  # in the flat array: time, then other values, shape [m]
     results_at: Any,  # in the flat array, shape [k]
-    counts_at: Any,  # among the fields
     # In:
     rows_in: Any,  # values at `places_in`, shape [n, m]
     boundary_time: float,  # [s]
@@ -112,31 +114,31 @@ def advance_rows(
     results_out: Any,  # shape [n, k]
     counts_out: Any,  # shape [n, number of counts]
 ) -> int:
-    """Runs rows to the end, or until Python is needed: returns why, see fields.py; DONE after the last row."""
-    i = integers_at(fields_place)
-    r = doubles_at(i[f.REALS])
-    values = doubles_at(i[f.VALUES])
+    """Runs rows to the end, or until Python is needed: returns why, see loop_state.py; DONE after the last row."""
+    p = problem_at(problem)
+    now = progress_of(p)
+    values = doubles_at(p.values)
     while marks[ROW] < rows_in.shape[0]:
         n = marks[ROW]
         if marks[STAGE] == LOAD:
-            _load(i, r, values, fields_in, reals_in, step_fields_in, step_reals_in, places_in, rows_in[n])
-            _make_first_events_due(i, r, values[0])
+            _load(p, values, progress_in, step_fields_in, step_reals_in, places_in, rows_in[n])
+            _make_first_events_due(p, now, values[0])
             marks[STAGE] = INITIALIZE
         if marks[STAGE] == INITIALIZE:
-            outcome = call_kernel(loop, (fields_place,))
+            outcome = call_kernel(loop, (problem,))
             if outcome != f.PAUSE:
                 return outcome
-            r[f.BOUNDARY] = boundary_time
+            now.boundary = boundary_time
             marks[STAGE] = ADVANCE
-        i[f.STEPS_LEFT] = marks[STEPS_LEFT]
-        outcome = call_kernel(loop, (fields_place,))
-        marks[STEPS_LEFT] = i[f.STEPS_LEFT]
+        now.steps_left = marks[STEPS_LEFT]
+        outcome = call_kernel(loop, (problem,))
+        marks[STEPS_LEFT] = now.steps_left
         if outcome != f.DONE:
             return outcome
         for k in range(results_at.shape[0]):
             results_out[n, k] = values[results_at[k]]
-        for k in range(counts_at.shape[0]):
-            counts_out[n, k] = i[counts_at[k]]
+        counts_out[n, 0], counts_out[n, 1] = now.num_steps, now.num_state_updates
+        counts_out[n, 2], counts_out[n, 3] = now.num_updates, now.num_publishes
         marks[ROW] += 1
         marks[STAGE] = LOAD
     return f.DONE
@@ -152,6 +154,7 @@ class BatchWorker:
         context: the Context.
         offsets: where in its flat array the values stand that a simulation starts from, shape [m]; the time first.
         results_at: where those stand that it changes: time and state, shape [k].
+        settled: numbers of the abstract state variables that it changes; None if it cannot tell.
         logs_at: numbers of the cache entries that are logs to which it writes.
         routing: what feeds which input port, see `routing_of`.
         may_read_abstract_values: whether operations may depend on abstract parameters.
@@ -161,7 +164,7 @@ class BatchWorker:
         LookupError: something is left to Python, for now at least.
     """
 
-    num_counts = len(COUNTS)
+    num_counts = _NUM_COUNTS
 
     def __init__(self, simulator: Simulator) -> None:
         self._simulator = simulator
@@ -181,33 +184,34 @@ class BatchWorker:
             plan._add_group((1 << schedule.num_clocks()) - 1)  # all events, to see if they are compiled
         self._plan = plan
         self.routing = routing_of(context)
-        self.offsets = _independent_offsets(context)
-        self.results_at = _result_offsets(context)
+        self.offsets = independent_offsets(context)
+        self.results_at = result_offsets(context)
         writers = {id(log.context) for log in plan._program.logs}
         slots = enumerate(context.store.slots)
         self.logs_at = [n for n, slot in slots if slot.entry.is_storage and id(slot.context) in writers]
-        self._settled = self._find_settled()
+        self.settled = self._find_settled()
         if not self.is_usable():
             raise LookupError
         plan._enter(math.inf, -1, 0)
         integrator._integers[sf.IS_CURRENT] = 0
-        self._fields = plan._integers[:_NUM_CHANGING].copy()
-        self._reals = plan._reals.copy()
+        self._start = copy_of_record(plan.now)
+        self._start_as_integers = numbers_of(self._start)
         self._step_fields: Array = integrator._integer_array[: sf.NUM_STATES].copy()  # those before the problem
         self._step_reals: Array = integrator._real_array.copy()
         self.may_read_abstract_values = may_read_abstract_values(context)
         self._num_mended = 0
         self._logs: list[tuple[Any, int]] = []  # that are in use, and how many samples they had before
+        self._abstract_state: Sequence[Any] = ()  # from which the simulation in progress has started
         self._marks: Array = np.zeros(NUM_MARKS, dtype=np.int64)
-        self._loop = kernel_address(advance, plan._address)
+        self._loop = kernel_address(advance, plan.address)
 
     def _find_settled(self) -> list[int] | None:
         """The abstract state variables that are brought up to date when Python takes over; None if that is not all."""
-        abstract = self.context.peek_state().get_abstract_state()
-        boxes = [abstract.get_value(n) for n in range(abstract.size())]
+        boxes = abstract_state_of(self.context)
         found = []
         for write_back in self._plan._program.write_backs:
-            mine = [n for n, box in enumerate(boxes) if getattr(write_back, "__self__", None) is box]
+            owner = getattr(write_back, "__self__", None) or getattr(write_back, "box", None)
+            mine = [n for n, box in enumerate(boxes) if box is owner]
             if not mine:
                 return None
             found.append(mine[0])
@@ -217,16 +221,20 @@ class BatchWorker:
         """Whether Python has no part in what has been found to happen."""
         plan = self._plan
         program = plan._program
-        is_allowed = plan.is_current() and plan._is_allowed and self._settled is not None
+        is_allowed = plan.is_current() and plan._is_allowed and self.settled is not None
         return is_allowed and not (program.num_callbacks or program.reads_abstract_state)  # rows are numbers alone
 
     def has_samples(self) -> bool:
         """Whether a simulation leaves anything in the abstract state."""
-        return bool(self._settled)
+        return bool(self.settled)
 
     def leaves_traces(self) -> bool:
-        """Whether a simulation changes anything beside the numbers of the state: logs, samples."""
-        return bool(self.logs_at or self._settled)
+        """Whether a simulation changes anything beside the numbers of the state: logs, samples, generators."""
+        return bool(self.logs_at or self.settled)
+
+    def has_generators(self) -> bool:
+        """Whether operations draw random numbers by generators in the abstract state."""
+        return any(hasattr(write_back, "box") for write_back in self._plan._program.write_backs)
 
     # ------------------------------------------------------------------ running
 
@@ -250,7 +258,7 @@ class BatchWorker:
             rows: values at `offsets`, shape [n, m].
             boundary_time: up to which time [s].
             results: gets the values at `results_at`, shape [n, k].
-            counts: gets `COUNTS`, shape [n, 4].
+            counts: gets the numbers of steps, unrestricted and discrete updates, and publish events, shape [n, 4].
             num_steps: after how many steps to return.
 
         Returns:
@@ -261,8 +269,8 @@ class BatchWorker:
         plan._begin_slice()
         while True:
             outcome: int = advance_rows(
-                self._loop, plan._address, self._fields, self._reals, self._step_fields, self._step_reals,
-                self.offsets, self.results_at, _COUNTS, rows, boundary_time, marks, results, counts,
+                self._loop, plan.address, self._start_as_integers, self._step_fields, self._step_reals,
+                self.offsets, self.results_at, rows, boundary_time, marks, results, counts,
             )  # fmt: skip
             if outcome == f.DONE:
                 return 0
@@ -279,6 +287,7 @@ class BatchWorker:
         self._num_mended += 1
         self._plan._lower()
         self.forget_samples()
+        self.use_abstract_state(self._abstract_state)
         self._marks[STAGE] = LOAD
         return self.is_usable()
 
@@ -303,22 +312,39 @@ class BatchWorker:
             slots[n].value = box
         self._logs = [(box.get_value(), box.get_value().num_samples()) for box in boxes]
         self._plan._place_logs()
-        self._fields[f.ROOM_IN_LOGS] = self._plan._integers[f.ROOM_IN_LOGS]
+        self._start.room_in_logs = self._plan.now.room_in_logs
 
     def forget_samples(self) -> None:
         """Takes out of the logs what a simulation has written that is not complete."""
         for log, num_before in self._logs:
             log.keep_first(num_before)
 
-    def copy_samples_to(self, context: Context) -> None:
-        """Gives another context of the system what the last row has left in the abstract state."""
+    def use_abstract_state(self, boxes: Sequence[Any]) -> None:
+        """Lets the next simulation start with the generators of an abstract state, whose boxes it does not change."""
+        self._abstract_state = boxes
+        mine = abstract_state_of(self.context)
+        for write_back, n in zip(self._plan._program.write_backs, self.settled or ()):
+            if boxes and hasattr(write_back, "box"):
+                write_back.forget()
+                mine[n].SetFrom(boxes[n])
+
+    def copy_abstract_state_to(self, boxes: Sequence[Any]) -> None:
+        """Gives the boxes of another abstract state what the last row has left: samples, generators."""
         store = self.context.store
         store.invalid |= self.context.layout.down["pn"] | self.context.layout.down["xd"]
         for write_back in self._plan._program.write_backs:
             write_back()
-        mine, theirs = (c.peek_state().get_abstract_state() for c in (self.context, context))
-        for n in self._settled or ():
-            theirs.get_mutable_value(n).SetFrom(mine.get_value(n))
+        mine = abstract_state_of(self.context)
+        for n in self.settled or ():
+            boxes[n].SetFrom(mine[n])
+
+    def copy_generators_to(self, boxes: Sequence[Any]) -> None:
+        """Gives the boxes of another abstract state the generators alone: 10 us, where samples of contacts take 100."""
+        mine = abstract_state_of(self.context)
+        for write_back, n in zip(self._plan._program.write_backs, self.settled or ()):
+            if hasattr(write_back, "box"):
+                write_back()
+                boxes[n].SetFrom(mine[n])
 
 
 def _check_events(simulator: Simulator) -> None:
@@ -340,27 +366,3 @@ def _check_events(simulator: Simulator) -> None:
 
 def _lists(events: SimultaneousEvents) -> tuple[EventList, ...]:
     return events.unrestricted, events.discrete, events.publish
-
-
-def _independent_offsets(context: Context) -> Array:
-    """Places in the flat array of a root context that hold time, state, numeric parameters and fixed inputs."""
-    flat = context.store.flat
-    mask = np.zeros(len(flat), dtype=bool)
-    mask[_result_offsets(context)] = True
-    for leaf in context.layout.leaves():
-        mask[slice(*leaf.numeric_range)] = True
-    for part in context.parts():
-        for index, source in enumerate(part.sources):
-            offset = part.layout.free_offsets[index]
-            if isinstance(source, FixedInputPortValue) and source.context is part and offset is not None:
-                mask[offset : offset + source.value.size()] = True  # type: ignore[union-attr]
-    return np.flatnonzero(mask)
-
-
-def _result_offsets(context: Context) -> Array:
-    """Places in the flat array of a root context that hold time, continuous state and discrete state, in this order."""
-    layout = context.store.layout
-    offsets = list(range(1 + layout.num_xc))
-    for leaf in layout.leaf_list:
-        offsets.extend(range(*leaf.xd_range))
-    return np.array(offsets, dtype=np.int64)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from merganser.analysis.plan import fields as f
+from merganser.analysis.plan import loop_state as f
 from merganser.framework.core.context.derivatives import compute_for
 from merganser.framework.core.declarations.events import DID_ITS_WORK, DID_NOTHING, EventKind
 from merganser.framework.core.declarations.execution import call_handler, compute_updates
@@ -94,7 +94,7 @@ class Handler:
     def __call__(self) -> int:
         """Calls the handlers; the results of updates stay where the loop finds them."""
         plan = self._plan
-        fields = plan.fields
+        now = plan.now
         plan.note_changes(self._valid)
         if self.demand is not None:
             self.left_out[0] = 0
@@ -110,9 +110,9 @@ class Handler:
             else:
                 status = compute_updates(self.events)[0]
             # No signal is looked at from the return of a handler until its status is noted.
-            fields[f.RETURNED] = self.number
+            now.returned = self.number
             if status is DID_ITS_WORK:
-                fields[f.HAS_EFFECT] = 1
+                now.has_effect = 1
             elif status is not DID_NOTHING:
                 plan.statuses += [status]
             if store.reads & ~self._reads:
@@ -128,7 +128,7 @@ class Handler:
         if outcome != SUCCEEDED:
             return outcome
         if not plan.is_current():
-            fields[f.IS_OUT_OF_DATE] = 1
+            now.is_out_of_date = 1
             if self.comes_before_operations:
                 return AGAIN
         return f.READ_ANEW if store.invalid & self._inputs else SUCCEEDED
@@ -155,9 +155,9 @@ class WatchedStep:
         plan.note_changes()
         self.note_updates()
         self._start = plan.time()
-        plan.fields[f.PLACE] = f.WATCHING
+        plan.now.stage = f.WATCHING
         try:
-            self.watch.step_towards(self._start, min(plan.reals[f.NEXT_TIME], plan.reals[f.BOUNDARY]))
+            self.watch.step_towards(self._start, min(plan.now.next_time, plan.now.boundary))
         finally:
             plan.note_what_is_known()
         self.note_end()
@@ -166,24 +166,23 @@ class WatchedStep:
 
     def note_updates(self) -> None:
         """Has the watch ask again which witness functions count, if the loop has made updates."""
-        if self._plan.fields[f.HAS_UPDATED]:
+        if self._plan.now.has_updated:
             self.watch.is_stale = True
-            self._plan.fields[f.HAS_UPDATED] = 0
+            self._plan.now.has_updated = 0
 
     def note_end(self) -> None:
         """Tells the loop what is due where a step has ended, unless it has been told; an interrupt may come before."""
         plan, schedule, watch = self._plan, self._schedule, self.watch
-        fields, time = plan.fields, plan.time()
-        if fields[f.PLACE] != f.WATCHING or time == self._start:
+        now, time = plan.now, plan.time()
+        if now.stage != f.WATCHING or time == self._start:
             return
-        reals = plan.reals
-        next_time = reals[f.NEXT_TIME]
-        due = fields[f.DUE] if time >= next_time else 0
+        next_time = now.next_time
+        due = now.due if time >= next_time else 0
         if watch.triggered:
             due, next_time = schedule.with_others(due, watch.triggered_events()), time
-        must_stop = fields[f.MUST_STOP] or watch.is_accumulating()
+        must_stop = now.must_stop or watch.is_accumulating()
         # One statement, in which no signal is looked at: half of it, noted again, would be another end.
-        fields[f.DUE], reals[f.NEXT_TIME], fields[f.MUST_STOP], fields[f.PLACE] = due, next_time, must_stop, f.ENDING
+        now.due, now.next_time, now.must_stop, now.stage = due, next_time, must_stop, f.ENDING
 
 
 def key_of(events: EventList) -> int:

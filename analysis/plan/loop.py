@@ -2,7 +2,7 @@
 
 It does what `Simulator._advance_one_step` does, in the same order, and takes the steps of integrators/stepping.py. What
 is left to Python is an operation like others, see callbacks.py. All functions return SUCCEEDED, or why the loop is to
-end; what it knows then stands in two arrays (fields.py).
+end; what it knows then stands in the records of loop_state.py: `p` is the Problem, `now` its Progress.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Any
 from merganser.analysis.integrators import step_fields as sf
 from merganser.analysis.integrators.compiled_steps import STEPS
 from merganser.analysis.integrators.explicit_runge_kutta import try_runge_kutta_step
-from merganser.analysis.plan import fields as f
+from merganser.analysis.plan import loop_state as f
+from merganser.analysis.plan.loop_state import group_of, problem_at, progress_of
 from merganser.analysis.plan.running import evaluate, look_now_and_then, note_move, run
 from merganser.analysis.simulation.clocks import strike_after
 from merganser.framework.native import PreparedKernel, device, kernel
@@ -36,32 +37,31 @@ _SPREAD = 0x1E3779B97F4A7C15  # its product with small numbers has bits all over
 
 @kernel
 def advance(
-    fields_address: int,  # address of the fields of integers
+    problem: int,  # address of a Problem
 ) -> int:
-    """Takes steps until there is a reason to end, see fields.py."""
-    i = integers_at(fields_address)
-    r = doubles_at(i[f.REALS])
-    values = doubles_at(i[f.VALUES])
-    outcome = _end_step(i, r, values) if i[f.PLACE] == f.ENDING else SUCCEEDED
+    """Takes steps until there is a reason to end, see loop_state.py."""
+    p = problem_at(problem)
+    now = progress_of(p)
+    outcome = _end_step(p, now) if now.stage == f.ENDING else SUCCEEDED
     while outcome == SUCCEEDED:
-        outcome = _take_step(i, r, values)
+        outcome = _take_step(p, now)
     return outcome
 
 
 @device
-def _take_step(i: Any, r: Any, values: Any) -> int:
+def _take_step(p: Any, now: Any) -> int:
     """Updates that are due, time up to the next event or as far as the integrator gets, publish events there."""
-    i[f.PLACE] = f.UPDATING
-    if i[f.STEPS_LEFT] <= 0:
+    now.stage = f.UPDATING
+    if now.steps_left <= 0:
         return f.PAUSE
-    outcome = look_now_and_then(i)
-    if outcome == SUCCEEDED and i[f.PENDING] >= 0:
-        outcome = _make_updates(i)
+    outcome = look_now_and_then(p)
+    if outcome == SUCCEEDED and now.pending >= 0:
+        outcome = _make_updates(p, now)
     if outcome == SUCCEEDED:
-        i[f.PLACE] = f.STEPPING
-        outcome = _pass_time(i, r, values)
+        now.stage = f.STEPPING
+        outcome = _pass_time(p, now)
     if outcome == SUCCEEDED:
-        outcome = _end_step(i, r, values)
+        outcome = _end_step(p, now)
     return outcome
 
 
@@ -69,137 +69,132 @@ def _take_step(i: Any, r: Any, values: Any) -> int:
 
 
 @device
-def _group(i: Any) -> Any:
-    """The group of events that is pending."""
-    return integers_at(i[f.GROUPS] + 8 * f.GROUP_SIZE * i[f.PENDING])
-
-
-@device
-def _handle(i: Any, inputs_begin: int, inputs_end: int, begin: int, end: int) -> int:
+def _handle(p: Any, now: Any, inputs_begin: int, inputs_end: int, begin: int, end: int) -> int:
     """Brings up to date what events read, then runs the operations of the events."""
-    i[f.HANDLED] = 0
-    outcome = run(i, inputs_begin, inputs_end)
+    now.handled = 0
+    outcome = run(p, inputs_begin, inputs_end)
     while outcome == SUCCEEDED:
-        i[f.RETURNED] = -1
-        outcome = run(i, begin + i[f.HANDLED], end)
+        now.returned = -1
+        outcome = run(p, begin + now.handled, end)
         if outcome == SUCCEEDED:
             return outcome
-        at = integers_at(i[f.OPERATIONS])[AT]
-        i[f.HANDLED] = at - begin + (1 if i[f.RETURNED] == at else 0)
+        at = integers_at(p.operations)[AT]
+        now.handled = at - begin + (1 if now.returned == at else 0)
         if outcome != f.READ_ANEW:
             return outcome
-        outcome = run(i, inputs_begin, inputs_end)
+        outcome = run(p, inputs_begin, inputs_end)
     return outcome
 
 
 @device
-def _make_updates(i: Any) -> int:
+def _make_updates(p: Any, now: Any) -> int:
     """Makes the updates that are due. If an operation fails nothing is changed; Python then says why."""
-    group = _group(i)
-    flags = group[f.GROUP_FLAGS]
-    if flags & f.NEEDS_PYTHON_STEP:
-        return f.PYTHON_STEP
-    i[f.HAS_UPDATED] |= flags & (f.HAS_UPDATES | f.HAS_STATE_UPDATES)
+    group = group_of(p, now.pending)
+    flags = group.flags
+    now.has_updated |= flags & (f.HAS_UPDATES | f.HAS_STATE_UPDATES | f.IS_LEFT_TO_PYTHON)
     outcome = SUCCEEDED
-    if flags & f.HAS_STATE_UPDATES and not i[f.STATE_IS_UPDATED]:
-        outcome = _update_state(i, group)
+    if flags & f.IS_LEFT_TO_PYTHON:
+        outcome = call_python(p.update_in_python, p.failure)
+    if flags & f.HAS_STATE_UPDATES and not now.state_is_updated:
+        outcome = _update_state(p, now, group)
     if outcome == SUCCEEDED and flags & f.HAS_UPDATES:
-        outcome = _update(i, group)
+        outcome = _update(p, now, group)
     if outcome == FAILED:
         return f.PYTHON_STEP
-    if outcome != SUCCEEDED or i[f.MUST_STOP]:
+    if outcome != SUCCEEDED or now.must_stop:
         return f.STOPPED if outcome == SUCCEEDED else outcome
-    i[f.PENDING] = -1
-    i[f.STATE_IS_UPDATED] = 0
-    return AGAIN if i[f.IS_OUT_OF_DATE] else SUCCEEDED
+    now.pending = -1
+    now.state_is_updated = 0
+    return AGAIN if now.is_out_of_date else SUCCEEDED
 
 
 @device
-def _update_state(i: Any, group: Any) -> int:
+def _update_state(p: Any, now: Any, group: Any) -> int:
     """Unrestricted updates, all of which are operations, come before the others, which see what they have done."""
-    outcome = run(i, group[f.STATE_INPUTS_BEGIN], group[f.STATE_INPUTS_END])
+    outcome = run(p, group.state_inputs_begin, group.state_inputs_end)
     if outcome == SUCCEEDED:
-        outcome = run(i, group[f.STATE_BEGIN], group[f.STATE_END])
+        outcome = run(p, group.state_begin, group.state_end)
     if outcome == SUCCEEDED:
-        run(i, group[f.STATE_COMMIT_BEGIN], group[f.STATE_COMMIT_END])
-        _note_updates(i, group)
-        i[f.NUM_STATE_UPDATES] += 1
-        i[f.STATE_IS_UPDATED] = 1
+        run(p, group.state_commit_begin, group.state_commit_end)
+        _note_updates(p, now, group)
+        now.num_state_updates += 1
+        now.state_is_updated = 1
     return outcome
 
 
 @device
-def _update(i: Any, group: Any) -> int:
+def _update(p: Any, now: Any, group: Any) -> int:
     """All discrete updates see the values from before; then all changes are made at once."""
-    flags = group[f.GROUP_FLAGS]
-    i[f.HAS_EFFECT] = flags & (f.HAS_NATIVE_UPDATES | f.HAS_JOINING_UPDATES)
+    flags = group.flags
+    now.has_effect = flags & (f.HAS_NATIVE_UPDATES | f.HAS_JOINING_UPDATES)
     outcome = _handle(
-        i, group[f.UPDATE_INPUTS_BEGIN], group[f.UPDATE_INPUTS_END], group[f.UPDATE_BEGIN], group[f.UPDATE_END]
+        p, now, group.update_inputs_begin, group.update_inputs_end, group.update_begin, group.update_end
     )
-    if outcome == SUCCEEDED and i[f.HAS_EFFECT]:
-        run(i, group[f.COMMIT_BEGIN], group[f.COMMIT_END])
-        _note_updates(i, group)
-        i[f.NUM_UPDATES] += 1 if flags & f.HAS_DISCRETE_UPDATES else 0
-        i[f.NUM_STATE_UPDATES] += 1 if flags & f.HAS_JOINING_UPDATES else 0
-    if outcome in (AGAIN, FAILED) and i[f.HANDLED] > 0:  # a handler is not called twice
+    if outcome == SUCCEEDED and now.has_effect:
+        run(p, group.commit_begin, group.commit_end)
+        _note_updates(p, now, group)
+        now.num_updates += 1 if flags & f.HAS_DISCRETE_UPDATES else 0
+        now.num_state_updates += 1 if flags & f.HAS_JOINING_UPDATES else 0
+    if outcome in (AGAIN, FAILED) and now.handled > 0:  # a handler is not called twice
         return f.PYTHON_UPDATES
     return outcome
 
 
 @device
-def _note_updates(i: Any, group: Any) -> None:
-    if group[f.GROUP_FLAGS] & f.CHANGES_DERIVATIVES:
-        integers_at(i[f.STEP])[sf.IS_CURRENT] = 0
-    i[f.CHANGED] |= 1 << min(f.FIRST_GROUP_BIT + i[f.PENDING], f.LAST_GROUP_BIT)
-    i[f.NEEDS_ALL] = 1
+def _note_updates(p: Any, now: Any, group: Any) -> None:
+    if group.flags & f.CHANGES_DERIVATIVES:
+        integers_at(p.step)[sf.IS_CURRENT] = 0
+    now.changed |= 1 << min(f.FIRST_GROUP_BIT + now.pending, f.LAST_GROUP_BIT)
+    now.needs_all = 1
 
 
 @device
-def _end_step(i: Any, r: Any, values: Any) -> int:
+def _end_step(p: Any, now: Any) -> int:
     """Counts the step, makes the events pending that are due where it ends, and publishes."""
-    i[f.PLACE] = f.ENDING
-    if not values[0] >= r[f.NEXT_TIME]:
-        i[f.DUE] = 0
-    found = _find_group(i, i[f.DUE])
+    now.stage = f.ENDING
+    values = doubles_at(p.values)
+    if not values[0] >= now.next_time:
+        now.due = 0
+    found = _find_group(p, now.due)
     if found < 0:
-        outcome = call_python(i[f.ADD_GROUP], i[f.FAILURE])
+        outcome = call_python(p.add_group, p.failure)
         if outcome != SUCCEEDED:
             return outcome
-        found = _find_group(i, i[f.DUE])
-    i[f.PENDING] = found
-    i[f.NUM_STEPS] += 1
-    i[f.STEPS_LEFT] -= 1
-    i[f.HANDLED] = 0
-    i[f.PLACE] = f.PUBLISHING
-    group = _group(i)
-    if group[f.GROUP_FLAGS] & f.HAS_PUBLISHES:
-        outcome = _publish(i, group)
+        found = _find_group(p, now.due)
+    now.pending = found
+    now.num_steps += 1
+    now.steps_left -= 1
+    now.handled = 0
+    now.stage = f.PUBLISHING
+    group = group_of(p, now.pending)
+    if group.flags & f.HAS_PUBLISHES:
+        outcome = _publish(p, now, group)
         if outcome != SUCCEEDED:
             return outcome
-    i[f.PLACE] = f.UPDATING
-    if i[f.MUST_STOP]:
+    now.stage = f.UPDATING
+    if now.must_stop:
         return f.STOPPED
-    if values[0] >= r[f.BOUNDARY]:
+    if values[0] >= now.boundary:
         return f.DONE
-    return AGAIN if i[f.IS_OUT_OF_DATE] else SUCCEEDED
+    return AGAIN if now.is_out_of_date else SUCCEEDED
 
 
 @device
-def _publish(i: Any, group: Any) -> int:
-    if group[f.GROUP_FLAGS] & f.HAS_LOGS:
-        if i[f.ROOM_IN_LOGS] <= 0:
-            outcome = call_python(i[f.MAKE_ROOM], i[f.FAILURE])
+def _publish(p: Any, now: Any, group: Any) -> int:
+    if group.flags & f.HAS_LOGS:
+        if now.room_in_logs <= 0:
+            outcome = call_python(p.make_room, p.failure)
             if outcome != SUCCEEDED:
                 return f.PYTHON_PUBLISH if outcome == AGAIN else outcome
-        i[f.ROOM_IN_LOGS] -= 1
-    i[f.HAS_EFFECT] = group[f.GROUP_FLAGS] & f.HAS_NATIVE_PUBLISHES
+        now.room_in_logs -= 1
+    now.has_effect = group.flags & f.HAS_NATIVE_PUBLISHES
     outcome = _handle(
-        i, group[f.PUBLISH_INPUTS_BEGIN], group[f.PUBLISH_INPUTS_END], group[f.PUBLISH_BEGIN], group[f.PUBLISH_END]
+        p, now, group.publish_inputs_begin, group.publish_inputs_end, group.publish_begin, group.publish_end
     )
     if outcome in (FAILED, AGAIN):
         return f.PYTHON_PUBLISH
-    if outcome == SUCCEEDED and i[f.HAS_EFFECT]:
-        i[f.NUM_PUBLISHES] += 1
+    if outcome == SUCCEEDED and now.has_effect:
+        now.num_publishes += 1
     return outcome
 
 
@@ -210,13 +205,13 @@ def group_place(clocks: int, last_place: int) -> int:
 
 
 @device
-def _find_group(i: Any, due: int) -> int:
+def _find_group(p: Any, due: int) -> int:
     """The number of the group of these clocks; -1 if there is none."""
-    groups, places, last_place = integers_at(i[f.GROUPS]), integers_at(i[f.PLACES_OF_GROUPS]), i[f.LAST_PLACE]
+    places, last_place = integers_at(p.places_of_groups), p.last_place
     place = group_place(due, last_place)
     while places[place] > 0:
         n = places[place] - 1
-        if groups[f.GROUP_SIZE * n + f.GROUP_CLOCKS] == due:
+        if group_of(p, n).clocks == due:
             return n
         place = (place + 1) & last_place
     return -1
@@ -226,35 +221,36 @@ def _find_group(i: Any, due: int) -> int:
 
 
 @device
-def _pass_time(i: Any, r: Any, values: Any) -> int:
+def _pass_time(p: Any, now: Any) -> int:
     """Lets time pass until the next event, until the boundary time, or as far as one step of the integrator gets."""
-    if _has_rung(i):
+    if _has_rung(p):
         return f.PYTHON_STEP
+    values = doubles_at(p.values)
     time = values[0]
-    r[f.NEXT_TIME], i[f.DUE] = strike_after(doubles_at(i[f.CLOCKS]), i[f.NUM_CLOCKS], time, r[f.BOUNDARY])
-    if math.isnan(r[f.NEXT_TIME]):
+    now.next_time, now.due = strike_after(doubles_at(p.clocks), p.num_clocks, time, now.boundary)
+    if math.isnan(now.next_time):
         return f.PYTHON_STEP
-    target = r[f.NEXT_TIME] if r[f.NEXT_TIME] < r[f.BOUNDARY] else r[f.BOUNDARY]
+    target = now.next_time if now.next_time < now.boundary else now.boundary
     if target == time:
         return SUCCEEDED
-    if i[f.TAKE_WATCHED_STEP]:
-        return call_python(i[f.TAKE_WATCHED_STEP], i[f.FAILURE])
-    if integers_at(i[f.STEP])[sf.NUM_STATES] == 0:
+    if p.take_watched_step:
+        return call_python(p.take_watched_step, p.failure)
+    if integers_at(p.step)[sf.NUM_STATES] == 0:
         values[0] = target
-        i[f.CHANGED] |= 1
+        now.changed |= 1
         return SUCCEEDED
-    outcome = call_kernel(i[f.TAKE_STEP], (i[f.STEP], target))
-    note_move(i)
+    outcome = call_kernel(p.take_step, (p.step, target))
+    note_move(p, now)
     if outcome not in (SUCCEEDED, RAISED, sf.TOO_FINE):  # what has been computed for an exception counts
-        _forget_step(integers_at(i[f.STEP]), values)
+        _forget_step(integers_at(p.step), values)
     return outcome if outcome in (SUCCEEDED, RAISED, AGAIN) else f.PYTHON_STEP
 
 
 @device
-def _has_rung(i: Any) -> bool:
+def _has_rung(p: Any) -> bool:
     """Whether something has come from outside since Python last took in what had."""
-    notifications = integers_at(i[f.NOTIFICATIONS])
-    for k in range(i[f.NUM_NOTIFICATIONS]):  # noqa: SIM110  it is compiled
+    notifications = integers_at(p.notifications)
+    for k in range(p.num_notifications):  # noqa: SIM110  it is compiled
         if integers_at(notifications[2 * k])[0] != notifications[2 * k + 1]:
             return True
     return False

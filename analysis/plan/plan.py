@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from merganser.analysis.integrators import step_fields as sf
 from merganser.analysis.integrators.compiled_steps import STEPS
-from merganser.analysis.plan import fields as f
+from merganser.analysis.plan import loop_state as f
 from merganser.analysis.plan.callbacks import DisturbanceError, Handler, WatchedStep
 from merganser.analysis.plan.loop import advance
 from merganser.analysis.plan.program import Program
 from merganser.analysis.plan.running import evaluate
 from merganser.analysis.simulation.clocks import forget_strikes
+from merganser.analysis.simulation.due_events import DueEvents
 from merganser.analysis.simulation.event_schedule import NOTHING, EventList, SimultaneousEvents
+from merganser.analysis.simulation.simulator_status import SimulatorStatus
 from merganser.framework.core.declarations.events import DID_ITS_WORK, DID_NOTHING, EventKind, EventStatus, most_severe
 from merganser.framework.core.declarations.execution import NOTHING_BEGUN, Begun
 from merganser.framework.native import kernel_address, specialize
 from merganser.framework.native.memory.addresses import address_of_array
+from merganser.framework.native.memory.records_of_arrays import address_of_record, clear_record, new_record
 from merganser.framework.native.memory.tape import AGAIN, RAISED, SUCCEEDED, clock_address
 from merganser.framework.primitives import VectorLog
 
@@ -62,8 +65,8 @@ class Plan:
     """The compiled way to advance one Context.
 
     It takes the same steps with the same events in the same order as `Simulator._advance_one_step`, and leaves to
-    that what is out of the ordinary: unrestricted updates, steps that fail. A step that ends where a witness function
-    triggers is a callback; its events are those of the loop.
+    that what is out of the ordinary, such as steps that fail. A step that ends where a witness function triggers is a
+    callback; its events are those of the loop.
 
     An exception or interrupt may come at any moment, also while the program is made or grows. A program is therefore
     out of date until it is complete, and `leave` can be called again where it was cut short itself.
@@ -74,10 +77,9 @@ class Plan:
         integrator: whose steps are compiled, unless there is no continuous state.
 
     Attributes:
-        pending, owed, statuses, begun: see DueEvents. As long as the loop runs, `statuses` has only those of handlers
-            that end the simulation.
-        fields, reals: what the loop knows, see fields.py.
-        num_steps, num_state_updates, num_updates, num_publishes: what has been done in this advance.
+        statuses: of handlers that end the simulation, as long as the loop runs.
+        now, problem: what the loop knows, see loop_state.py.
+        address: of the problem.
         left_out: publish events that nobody wanted at their time, to happen where the advance ends.
     """
 
@@ -88,45 +90,43 @@ class Plan:
         self._integrator, self._steps = integrator, integrator._integers
         self._program: Program  # of `_lower`
         self._reads: dict[int, int] = {}
-        self._integers = np.zeros(f.NUM_INTEGERS, dtype=np.int64)
-        integers: Any = self._integers
-        self.fields = memoryview(integers)  # the same, faster for single ones
-        self._reals = np.zeros(f.NUM_REALS)
-        reals: Any = self._reals
-        self.reals: Any = memoryview(reals)
+        self.now, self.problem = new_record(f.Progress), new_record(f.Problem)
+        self._patience = new_record(f.Patience)
+        self._patience.get_time, self._patience.which_clock = clock_address()
         self._clocks = np.array(schedule.clocks(), dtype=float)
-        watch: Any = np.zeros(f.NUM_WATCH, dtype=np.int64)
-        self._integers[f.WATCH] = address_of_array(watch)
-        self._watch = memoryview(watch)
-        self._watch[f.GET_TIME], self._watch[f.WHICH_CLOCK] = clock_address()
         self._num_calls = 0
         self._room_in_logs = _PLENTY
         self._is_running = self._has_failed = self.drops_publishes = False
         self._outcome = SUCCEEDED  # of the loop
         self._has_new_reads = False  # whether it has become known that event handlers read more
         self._show: Callable[[float], None] = _show_nothing
-        self._callbacks = self._look, self._add_group_in_loop, self._make_room
-        self._integers[f.LOOK], self._integers[f.ADD_GROUP], self._integers[f.MAKE_ROOM] = map(id, self._callbacks)
+        self._callbacks = self._look, self._add_group_in_loop, self._make_room, self._update_in_python
+        look, add_group, make_room, update = map(id, self._callbacks)  # they are kept, as the loop has their addresses
+        self.problem.look, self.problem.add_group, self.problem.make_room = look, add_group, make_room
+        self.problem.update_in_python = update
         self._watched_step: WatchedStep | None = None
-        self.begin(NOTHING, None)
-        self._address = address_of_array(self._integers)
+        self._due, self._status = DueEvents(self.time()), SimulatorStatus(self.time())  # those of the advance
+        self.left_out: EventList = []
+        self.statuses: list[EventStatus] = []
+        self.address = address_of_record(self.problem)
         self._set_up_loop()
         self._lower()
-        self._advance = specialize(advance, self._address)
+        self._advance = specialize(advance, self.address)
 
     # ------------------------------------------------------------------ what the loop needs to know
 
     def _set_up_loop(self) -> None:
         """What the loop needs to know of the clocks and of the integrator."""
-        i = self._integers
-        i[f.REALS], i[f.VALUES] = address_of_array(self._reals), address_of_array(self._store.flat)
-        i[f.CLOCKS], i[f.NUM_CLOCKS] = address_of_array(self._clocks), self._schedule.num_clocks()
+        problem = self.problem
+        problem.progress, problem.patience = address_of_record(self.now), address_of_record(self._patience)
+        problem.values = address_of_array(self._store.flat)
+        problem.clocks, problem.num_clocks = address_of_array(self._clocks), self._schedule.num_clocks()
         if self._schedule.arrivals is not None:
             notifications = self._schedule.arrivals.notifications
-            i[f.NOTIFICATIONS], i[f.NUM_NOTIFICATIONS] = address_of_array(notifications), len(notifications)
-        i[f.STEP] = address_of_array(self._integrator._integer_array)
-        i[f.TAKE_STEP] = STEPS.address()
-        self._evaluate = kernel_address(evaluate, self._address)
+            problem.notifications, problem.num_notifications = address_of_array(notifications), len(notifications)
+        problem.step = address_of_array(self._integrator._integer_array)
+        problem.take_step = STEPS.address()
+        self._evaluate = kernel_address(evaluate, self.address)
 
     def _lower(self) -> None:
         """Makes the program again, for the dependencies, connections and groups of events known by now."""
@@ -140,7 +140,7 @@ class Plan:
             self._note_left_out()
         self._program = Program(self, self._context, self._schedule, known_groups, self._reads)
         self._is_allowed = all(slot.clearing != -1 for slot in self._store.slots)
-        self.fields[f.NEEDS_ALL], self.fields[f.IS_OUT_OF_DATE] = 1, 0
+        self.now.needs_all, self.now.is_out_of_date = 1, 0
         self._routing = routing
         self._point_to_program(version)
 
@@ -152,13 +152,13 @@ class Plan:
 
     def _point_to_program(self, version: int) -> None:
         """Gives the loop the program, which is complete, and made for a version of what is known of dependencies."""
-        i, program = self._integers, self._program
-        i[f.OPERATIONS], i[f.GROUPS] = program.operations.address, address_of_array(program.groups)
-        i[f.PLACES_OF_GROUPS] = address_of_array(program.places_of_groups)
-        i[f.LAST_PLACE] = len(program.places_of_groups) - 1
-        i[f.FAILURE] = self._steps[sf.FAILURE] = address_of_array(program.operations.failure)
-        i[f.ALL_BEGIN], i[f.ALL_END] = program.all_range
-        i[f.STAGE_BEGIN], i[f.STAGE_END] = program.stage_range
+        problem, program = self.problem, self._program
+        problem.operations, problem.groups = program.operations.address, address_of_array(program.groups)
+        problem.places_of_groups = address_of_array(program.places_of_groups)
+        problem.last_place = len(program.places_of_groups) - 1
+        problem.failure = self._steps[sf.FAILURE] = address_of_array(program.operations.failure)
+        problem.all_begin, problem.all_end = program.all_range
+        problem.stage_begin, problem.stage_end = program.stage_range
         down = self._context.layout.down
         reads_time, reads_state = bool(down["time"] & program.derivatives), bool(down["xc"] & program.derivatives)
         self._changing = sf.WITH_TIME * reads_time | sf.WITH_STATE * reads_state
@@ -183,7 +183,7 @@ class Plan:
             if arrays is None:
                 integers[first] = 0  # no room
                 self._version = _OUT_OF_DATE
-                self.fields[f.IS_OUT_OF_DATE] = 1
+                self.now.is_out_of_date = 1
                 continue
             if log.num_samples() + 2 * most > len(arrays[0]):
                 log.Reserve(2 * log.num_samples() + 2 * most)
@@ -191,30 +191,26 @@ class Plan:
             times, data, count = arrays
             integers[first : first + 4] = (len(times), *place.offsets_in(flat, (count, times, data)))
             room = min(room, (len(times) - log.num_samples()) // most - 1)
-        self._room_in_logs = self.fields[f.ROOM_IN_LOGS] = room
+        self._room_in_logs = self.now.room_in_logs = room
 
     # ------------------------------------------------------------------ running
 
-    def begin(self, pending: SimultaneousEvents, watch: WitnessWatch | None) -> None:
-        """To be called before an advance, with the events that are due now, and what watches witness functions."""
-        if watch is None:
-            self._watched_step = None
-        elif self._watched_step is None or self._watched_step.watch is not watch:
-            self._watched_step = WatchedStep(self, self._schedule, watch)
-        self.pending, self.begun = pending, NOTHING_BEGUN
-        self.owed: EventList = []
-        self.left_out: EventList = []
-        self.statuses: list[EventStatus] = []
-        self._outcome = SUCCEEDED
-        self.num_steps = self.num_state_updates = self.num_updates = self.num_publishes = 0
-
-    def advance(self, boundary_time: float, progress: SimulationProgress, is_single_step: bool = False) -> bool:
+    def advance(
+        self,
+        due: DueEvents,
+        watch: WitnessWatch | None,
+        status: SimulatorStatus,
+        progress: SimulationProgress,
+        is_single_step: bool = False,
+    ) -> bool:
         """Runs until the boundary time, until an event handler ends the simulation, or until Python has to take a step.
 
-        `leave` is to be called afterwards in any case.
+        `leave` is to be called afterwards in any case; it puts into `due` what has been done and is still to be done.
 
         Args:
-            boundary_time: where to stop [s].
+            due: the events that are due now.
+            watch: watches witness functions; None if there are none.
+            status: of the advance, which knows where to stop.
             progress: what shows it.
             is_single_step: whether to stop after one step in any case.
 
@@ -225,6 +221,10 @@ class Plan:
             Exception: what a callback has raised. The context is at the beginning of the step then, after the updates
                 there, or where the event happened.
         """
+        if watch is None:
+            self._watched_step = None
+        elif self._watched_step is None or self._watched_step.watch is not watch:
+            self._watched_step = WatchedStep(self, self._schedule, watch)
         self._has_failed = self.drops_publishes = False
         self._num_calls += 1
         is_time_to_look = self._num_calls % _CALLS_BETWEEN_LOOKS == 0
@@ -234,11 +234,12 @@ class Plan:
             is_current = self._version != _OUT_OF_DATE
         if not is_current or (is_time_to_look and self._program.may_be_lowered_further()):
             self._lower()
-        group = self._group_of(self.pending)
+        group = self._group_of(due.pending)
         store = self._store
         if group is None or not self._is_allowed or store.computing or store.num_disturbances:
             return False
-        self._enter(boundary_time, group, 1 if is_single_step else _PLENTY)
+        self._due, self._status = due, status
+        self._enter(status.boundary_time(), group, 1 if is_single_step else _PLENTY)
         self._show = progress.update
         try:
             outcome = self._run()
@@ -268,14 +269,16 @@ class Plan:
         return self._program.group_numbers[clocks]
 
     def _enter(self, boundary_time: float, group: int, num_steps: int) -> None:
-        i, s = self.fields, self._steps
-        self._integers[: f.STEP] = 0  # among them all counts
-        i[f.PENDING], i[f.NEEDS_ALL], i[f.STEPS_LEFT] = group, 1, num_steps
-        i[f.ROOM_IN_LOGS] = self._room_in_logs
-        i[f.TAKE_WATCHED_STEP] = 0 if self._watched_step is None else id(self._watched_step)
+        now, problem, s = self.now, self.problem, self._steps
+        self.statuses, self._outcome = [], SUCCEEDED
+        self._due.statuses, self._due.begun = [], NOTHING_BEGUN
+        clear_record(now)
+        now.pending, now.needs_all, now.steps_left = group, 1, num_steps
+        now.room_in_logs = self._room_in_logs
+        problem.take_watched_step = 0 if self._watched_step is None else id(self._watched_step)
         self._begin_slice()
-        self.reals[f.BOUNDARY] = boundary_time
-        s[sf.EVALUATE], s[sf.EVALUATOR], s[sf.FAILURE] = self._evaluate, self._address, i[f.FAILURE]
+        now.boundary = boundary_time
+        s[sf.EVALUATE], s[sf.EVALUATOR], s[sf.FAILURE] = self._evaluate, self.address, problem.failure
         s[sf.CHANGING], s[sf.HAS_MOVED] = self._changing, 0
         forget_strikes(self._clocks, self._schedule.num_clocks())
         self.note_what_is_known()
@@ -285,8 +288,8 @@ class Plan:
 
     def _begin_slice(self) -> None:
         """Lets the loop run for a while from now on."""
-        self._watch[f.PASSES] = self._watch[f.PASSES_LEFT] = 1
-        self._watch[f.SLICE_END] = 0
+        self._patience.passes = self._patience.passes_left = 1
+        self._patience.slice_end = 0
 
     def leave(self) -> None:
         """Takes over what the loop has done; who catches an interrupt calls it again, in case that came in its midst.
@@ -295,21 +298,34 @@ class Plan:
         """
         if not self._is_running:
             return
-        i = self.fields
+        now = self.now
         if self._outcome == RAISED:  # a callback has not come to its end, which would have noted what it has changed
-            self._steps[sf.IS_CURRENT], i[f.NEEDS_ALL] = 0, 1
+            self._steps[sf.IS_CURRENT], now.needs_all = 0, 1
         self.note_changes()
         if self._watched_step is not None:
             self._watched_step.note_updates()
             self._watched_step.note_end()
-        self.num_steps, self.num_updates, self.num_publishes = i[f.NUM_STEPS], i[f.NUM_UPDATES], i[f.NUM_PUBLISHES]
-        self.num_state_updates = i[f.NUM_STATE_UPDATES]
         for write_back in self._program.write_backs:
             write_back()
-        if self._has_failed and i[f.PLACE] != f.PUBLISHING:
-            self.num_publishes -= 1  # publish events that fail do not count
-        self._find_pending_events()
         self._note_left_out()
+        self._hand_over(self.time(), self._pending(), self._owed(), *self._outcomes())
+
+    def _hand_over(
+        self, time: float, pending: SimultaneousEvents, owed: EventList, statuses: list[EventStatus], begun: Begun
+    ) -> None:
+        """Notes for Python what is due, and adds up what has been done."""
+        # No signal is looked at.
+        now, due = self.now, self._due
+        num_steps, num_unrestricted, num_discrete = now.num_steps, now.num_state_updates, now.num_updates
+        num_steps += now.stage == f.ENDING  # the step has ended, and what is due there could not be found out
+        num_publishes = now.num_publishes
+        num_publishes -= self._has_failed and now.stage != f.PUBLISHING  # publish events that fail do not count
+        due.time, due.pending, due.owed, due.statuses, due.begun = time, pending, owed, statuses, begun
+        due.num_steps += num_steps
+        due.num_unrestricted_updates += num_unrestricted
+        due.num_discrete_updates += num_discrete
+        due.num_publishes += num_publishes
+        due.num_before = due.num_before[0] + num_unrestricted, due.num_before[1] + num_discrete
         self._is_running = False
 
     def _note_left_out(self) -> None:
@@ -318,38 +334,48 @@ class Plan:
                 self.left_out.append(handler.events[0])
             handler.left_out[0] = 0
 
-    def _find_pending_events(self) -> None:
-        """What is due where the loop has stopped, and what of the publish events of the last step is missing."""
-        i = self.fields
-        group, place = i[f.PENDING], i[f.PLACE]
-        self.pending = NOTHING if group < 0 else self._program.events[group]
-        if place == f.ENDING:  # the step has ended, and what is due there could not be found out
-            self.pending = self._schedule.step_events(i[f.DUE])
-            self.owed, self.num_steps = self.pending.publish, i[f.NUM_STEPS] + 1
-        elif i[f.STATE_IS_UPDATED]:
-            self.pending = SimultaneousEvents([], self.pending.discrete, [])
-        elif place == f.PUBLISHING and not self.drops_publishes:
-            self.owed = self.pending.publish
-            others = DID_ITS_WORK if i[f.HAS_EFFECT] else DID_NOTHING
-            self.statuses = [*self.statuses, *[others] * (i[f.HANDLED] - len(self.statuses))]
+    def _pending(self) -> SimultaneousEvents:
+        """What is due where the loop has stopped."""
+        now, group = self.now, self.now.pending
+        if now.stage == f.ENDING:
+            return self._schedule.step_events(now.due)
+        if now.stage == f.UPDATING_IN_PYTHON:
+            return self._due.pending
+        events = NOTHING if group < 0 else self._program.events[group]
+        return SimultaneousEvents([], events.discrete, []) if now.state_is_updated else events
+
+    def _owed(self) -> EventList:
+        """What of the publish events of the last step may be missing."""
+        place = self.now.stage
+        is_missing = place == f.ENDING or (place == f.PUBLISHING and not self.drops_publishes)
+        return self._pending().publish if is_missing else []
+
+    def _outcomes(self) -> tuple[list[EventStatus], Begun]:
+        """What the events have come to, and what has been computed of the updates that are pending."""
+        now, place = self.now, self.now.stage
+        if place == f.UPDATING_IN_PYTHON:
+            return self._due.statuses, self._due.begun
+        if place == f.PUBLISHING and not self.drops_publishes:
+            others = DID_ITS_WORK if now.has_effect else DID_NOTHING
+            return [*self.statuses, *[others] * (now.handled - len(self.statuses))], NOTHING_BEGUN
         if self._outcome == RAISED and place == f.UPDATING:  # these updates have not been made, and happen again
-            self.statuses = []
+            return [], NOTHING_BEGUN
         if self._outcome == f.PYTHON_UPDATES:
-            begin = self._program.groups[f.GROUP_SIZE * group + f.UPDATE_BEGIN]
-            called = range(begin, begin + i[f.HANDLED])
+            begin = self._program.records[now.pending].update_begin
+            called = range(begin, begin + now.handled)
             handlers = [handler for handler in self._program.update_handlers if handler.number in called]
             if handlers:
-                self._pass_on_updates(handlers[-1])
+                return [], self._begun(handlers[-1])
+        return self.statuses, NOTHING_BEGUN
 
-    def _pass_on_updates(self, handler: Handler) -> None:
-        """Leaves to Python the discrete updates that come after those of the last handler that has been called."""
-        last, events = handler.events[-1], self.pending.discrete
+    def _begun(self, handler: Handler) -> Begun:
+        """The discrete updates up to those of the last handler that has been called; the others are left to Python."""
+        last, events = handler.events[-1], self._pending().discrete
         number = next(n for n, item in enumerate(events) if item[0] is last[0] and item[1] is last[1]) + 1
         contexts = dict.fromkeys(context for context, _ in events[:number])
-        has_effect = self.fields[f.HAS_EFFECT]
+        has_effect = self.now.has_effect
         updates = [(context, context.room_for_update()) for context in contexts] if has_effect else []
-        statuses = [DID_ITS_WORK if has_effect else DID_NOTHING, *self.statuses]
-        self.begun, self.statuses = Begun(updates, number, statuses), []
+        return Begun(updates, number, [DID_ITS_WORK if has_effect else DID_NOTHING, *self.statuses])
 
     def note_changes(self, valid: int = 0) -> None:
         """Before Python looks: marks as out of date what the loop has changed, and as valid what it has computed.
@@ -357,26 +383,26 @@ class Plan:
         Args:
             valid: mask of what it is known to have computed.
         """
-        i, store, program = self.fields, self._store, self._program
-        changed = i[f.CHANGED]
+        now, store, program = self.now, self._store, self._program
+        changed = now.changed
         if changed:
             mask = self._mask_of_changes.get(changed)
             if mask is None:
                 mask = self._mask_of_changes[changed] = self._downstream(changed)
             store.invalid |= mask
-            i[f.CHANGED] = 0
+            now.changed = 0
         if self._steps[sf.IS_CURRENT]:
             valid |= program.derivatives
-        if not i[f.NEEDS_ALL]:
+        if not now.needs_all:
             valid |= program.constants
         store.invalid &= ~valid
 
     def note_what_is_known(self) -> None:
         """After Python has had its turn: what is valid of that which the loop computes?"""
-        i, invalid, program = self.fields, self._store.invalid, self._program
+        now, invalid, program = self.now, self._store.invalid, self._program
         self._steps[sf.IS_CURRENT] = not invalid & program.derivatives
         if invalid & program.constants:
-            i[f.NEEDS_ALL] = 1
+            now.needs_all = 1
 
     def time(self) -> float:
         """The time in the Context [s]."""
@@ -390,8 +416,8 @@ class Plan:
         return mask
 
     def _run(self) -> int:
-        """Runs the loop; returns why it has ended, see fields.py."""
-        advance_loop, address = self._advance, self._address
+        """Runs the loop; returns why it has ended, see loop_state.py."""
+        advance_loop, address = self._advance, self.address
         self._outcome = advance_loop(address)
         while self._outcome == AGAIN:
             self.note_changes()
@@ -415,13 +441,27 @@ class Plan:
 
     def _add_group_in_loop(self) -> int:
         """Adds the group of events that the loop needs."""
-        self._add_group(self.fields[f.DUE])
+        self._add_group(self.now.due)
         return SUCCEEDED
 
     def _make_room(self) -> int:
         """Makes room in logs."""
         self._place_logs()
-        return AGAIN if self.fields[f.IS_OUT_OF_DATE] else SUCCEEDED
+        return AGAIN if self.now.is_out_of_date else SUCCEEDED
+
+    def _update_in_python(self) -> int:
+        """Makes the updates that are due, as all of their group are left to Python."""
+        now, due, status = self.now, self._due, self._status
+        self.note_changes()
+        for write_back in self._program.write_backs:
+            write_back()
+        due.time, due.pending = self.time(), self._program.events[now.pending]
+        now.stage = f.UPDATING_IN_PYTHON
+        due.update(status)
+        self.note_callback()
+        now.must_stop = not status.succeeded()
+        now.is_out_of_date = now.is_out_of_date or not self.is_current()
+        return SUCCEEDED
 
     def note_callback(self, has_effect: bool = True) -> None:
         """Takes note of what a callback may have done.
@@ -429,10 +469,10 @@ class Plan:
         Args:
             has_effect: whether other entries than before are out of date.
         """
-        i = self.fields
+        now = self.now
         if self._store.num_disturbances:  # by what a handler has asked for: the loop ends with this step
-            i[f.NEEDS_ALL], i[f.STEPS_LEFT] = 1, 0
-        if has_effect and i[f.PLACE] != f.STEPPING:
+            now.needs_all, now.steps_left = 1, 0
+        if has_effect and now.stage != f.STEPPING:
             self.note_what_is_known()
         if self._log_edits != VectorLog.num_edits:  # somebody has added to a log, cleared it or made room
             self._place_logs()
@@ -441,14 +481,14 @@ class Plan:
         """Notes what event handlers have been seen to read: a new program will compute that before them."""
         self._reads[key] = reads
         self._has_new_reads = True
-        self.fields[f.IS_OUT_OF_DATE] = 1
+        self.now.is_out_of_date = 1
 
     def heed_statuses(self, kind: EventKind) -> int:
         """Has the loop end for statuses that end the simulation; returns what the operation of a handler comes to."""
         has_failed = most_severe(self.statuses).failed()
         if has_failed and kind is EventKind.DISCRETE_UPDATE:
             return f.STOPPED
-        self.fields[f.HAS_EFFECT] = self.fields[f.MUST_STOP] = 1
+        self.now.has_effect = self.now.must_stop = 1
         self._has_failed = has_failed
         return SUCCEEDED
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.analysis.plan import fields as f
+from merganser.analysis.plan import loop_state as f
 from merganser.analysis.plan.callbacks import Handler, SlotComputation, key_of
 from merganser.analysis.plan.loop import group_place
 from merganser.framework.core.context.derivatives import slots_behind
 from merganser.framework.core.context.store import CacheSlot
 from merganser.framework.core.declarations.events import DeclaredEvent, EventKind
 from merganser.framework.native.memory.growing_array import GrowingArray
+from merganser.framework.native.memory.records_of_arrays import new_record, numbers_of
 from merganser.framework.native.operations.assembly import Assembly, offset_in, order_of_computation
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ class Program:
     Attributes:
         num_callbacks: how much is left to Python.
         group_numbers: the number of each group, by the bits of its clocks.
-        groups, places_of_groups: what the loop needs to know of the groups, see fields.py.
+        records: what the loop needs to know of each group, see loop_state.py.
+        groups, places_of_groups: the same one after the other, and where they are found.
         events: those of each group.
         changes: for each bit of CHANGED the mask of the cache entries that depend on what has changed.
         derivatives: mask of the time derivatives.
@@ -72,6 +74,7 @@ class Program:
         self.num_callbacks = 0
         self.group_numbers: dict[int, int] = {}
         self.events: list[SimultaneousEvents] = []
+        self.records: list[Any] = []
         self._rows: list[int] = []
         self._row_array = GrowingArray(np.int64)
         self.places_of_groups: NDArray[Any] = np.zeros(_FIRST_PLACES, dtype=np.int64)
@@ -153,25 +156,26 @@ class Program:
 
     def _add_group(self, clocks: int) -> None:
         events = self._schedule.step_events(clocks)
-        row = [0] * f.GROUP_SIZE
-        row[f.GROUP_CLOCKS] = clocks
+        row = new_record(f.Group)
+        row.clocks = clocks
         changes = 0
         joining = [item for item in events.discrete if item[1].joins_discrete_updates]
-        needs_python = not self._are_native([*events.unrestricted, *joining])
-        if needs_python:
-            row[f.GROUP_FLAGS] = f.NEEDS_PYTHON_STEP
-        elif events.unrestricted:
-            changes |= self._add_state_updates(row, events.unrestricted)
-        if events.discrete and not needs_python:
-            changes |= self._add_updates(row, events.discrete)
+        if not self._are_native([*events.unrestricted, *joining]):
+            row.flags = f.IS_LEFT_TO_PYTHON
+        else:
+            if events.unrestricted:
+                changes |= self._add_state_updates(row, events.unrestricted)
+            if events.discrete:
+                changes |= self._add_updates(row, events.discrete)
         if events.publish:
             self._add_publishes(row, events.publish)
         if changes & self.derivatives:
-            row[f.GROUP_FLAGS] |= f.CHANGES_DERIVATIVES
+            row.flags |= f.CHANGES_DERIVATIVES
         number = len(self.events)
         self.changes[min(f.FIRST_GROUP_BIT + number, f.LAST_GROUP_BIT)] |= changes
         self.events.append(events)
-        self._rows += row
+        self.records.append(row)
+        self._rows += numbers_of(row).tolist()
         self._note_place(clocks, number)
         self.group_numbers[clocks] = number
 
@@ -187,45 +191,45 @@ class Program:
             place = place + 1 & last_place
         self.places_of_groups[place] = number + 1
 
-    def _add_state_updates(self, row: list[int], events: EventList) -> int:
+    def _add_state_updates(self, row: Any, events: EventList) -> int:
         """Unrestricted updates that are operations: they change discrete state and see to abstract state themselves.
 
         Returns:
             The mask of what depends on what they change.
         """
-        row[f.GROUP_FLAGS] |= f.HAS_STATE_UPDATES
+        row.flags |= f.HAS_STATE_UPDATES
         by_leaf = _by_leaf(events)
-        row[f.STATE_INPUTS_BEGIN], row[f.STATE_INPUTS_END], *_ = self._add_inputs(by_leaf, [True] * len(by_leaf))
-        row[f.STATE_BEGIN] = len(self._assembly)
+        row.state_inputs_begin, row.state_inputs_end, *_ = self._add_inputs(by_leaf, [True] * len(by_leaf))
+        row.state_begin = len(self._assembly)
         changes = 0
         for leaf in by_leaf:
             down = leaf[0][0].layout.down
             changes |= down["xc"] | down["xd"] | down["xa"]
             self._add_native_updates(leaf)
-        row[f.STATE_END] = row[f.STATE_COMMIT_BEGIN] = len(self._assembly)
+        row.state_end = row.state_commit_begin = len(self._assembly)
         for leaf in by_leaf:
             self._add_commit(leaf[0][0])
-        row[f.STATE_COMMIT_END] = len(self._assembly)
+        row.state_commit_end = len(self._assembly)
         return changes
 
-    def _add_updates(self, row: list[int], events: EventList) -> int:
+    def _add_updates(self, row: Any, events: EventList) -> int:
         """Discrete updates and those that join them; returns the mask of what depends on what they change."""
-        row[f.GROUP_FLAGS] |= f.HAS_UPDATES
+        row.flags |= f.HAS_UPDATES
         by_leaf = _by_leaf(events)
         native = [self._are_native(leaf) for leaf in by_leaf]
-        row[f.UPDATE_INPUTS_BEGIN], row[f.UPDATE_INPUTS_END], *masks = self._add_inputs(by_leaf, native)
-        row[f.UPDATE_BEGIN] = len(self._assembly)
+        row.update_inputs_begin, row.update_inputs_end, *masks = self._add_inputs(by_leaf, native)
+        row.update_begin = len(self._assembly)
         changes = 0
         handlers: list[Handler] = []
         for leaf, is_native in zip(by_leaf, native):
             context, event = leaf[0]
             down = context.layout.down
             changes |= down["xd"]
-            row[f.GROUP_FLAGS] |= f.HAS_JOINING_UPDATES if event.joins_discrete_updates else f.HAS_DISCRETE_UPDATES
+            row.flags |= f.HAS_JOINING_UPDATES if event.joins_discrete_updates else f.HAS_DISCRETE_UPDATES
             if event.joins_discrete_updates:
                 changes |= down["xc"] | down["xa"]
             if is_native:
-                row[f.GROUP_FLAGS] |= f.HAS_NATIVE_UPDATES
+                row.flags |= f.HAS_NATIVE_UPDATES
                 self._add_native_updates(leaf)
                 for handler in handlers:
                     handler.comes_before_operations = True
@@ -233,10 +237,10 @@ class Program:
                 self._add_present_values(context)
                 handlers.append(self._add_handler(leaf, EventKind.DISCRETE_UPDATE, *masks))
         self.update_handlers += handlers
-        row[f.UPDATE_END] = row[f.COMMIT_BEGIN] = len(self._assembly)
+        row.update_end = row.commit_begin = len(self._assembly)
         for leaf in by_leaf:
             self._add_commit(leaf[0][0])
-        row[f.COMMIT_END] = len(self._assembly)
+        row.commit_end = len(self._assembly)
         return changes
 
     def _add_native_updates(self, events: EventList) -> None:
@@ -267,21 +271,21 @@ class Program:
             ]
         return offsets
 
-    def _add_publishes(self, row: list[int], events: EventList) -> None:
+    def _add_publishes(self, row: Any, events: EventList) -> None:
         """Publish events, one operation each."""
-        row[f.GROUP_FLAGS] |= f.HAS_PUBLISHES
+        row.flags |= f.HAS_PUBLISHES
         single = [[item] for item in events]
         native = [self._are_native(item) for item in single]
         certain = [n for n, (_, event) in enumerate(events) if event.demand is None]
-        row[f.PUBLISH_INPUTS_BEGIN], row[f.PUBLISH_INPUTS_END], *masks = self._add_inputs(
+        row.publish_inputs_begin, row.publish_inputs_end, *masks = self._add_inputs(
             [single[n] for n in certain], [native[n] for n in certain]
         )
-        row[f.PUBLISH_BEGIN] = len(self._assembly)
+        row.publish_begin = len(self._assembly)
         num_samples: Counter[int] = Counter()
         handlers: list[Handler] = []
         for item, is_native in zip(single, native):
             if is_native:
-                row[f.GROUP_FLAGS] |= f.HAS_NATIVE_PUBLISHES
+                row.flags |= f.HAS_NATIVE_PUBLISHES
                 context, event = item[0]
                 assert event.native is not None
                 self._assembly.add(event.native, context)
@@ -291,10 +295,10 @@ class Program:
             else:
                 handlers.append(self._add_handler(item, EventKind.PUBLISH, *masks))
                 if handlers[-1].demand is not None:  # counts as having happened, also when it is left out
-                    row[f.GROUP_FLAGS] |= f.HAS_NATIVE_PUBLISHES
-        row[f.PUBLISH_END] = len(self._assembly)
+                    row.flags |= f.HAS_NATIVE_PUBLISHES
+        row.publish_end = len(self._assembly)
         if any(num_samples.values()):
-            row[f.GROUP_FLAGS] |= f.HAS_LOGS
+            row.flags |= f.HAS_LOGS
             self.most_samples = max(self.most_samples, *num_samples.values())
 
     def _add_handler(self, events: EventList, kind: EventKind, valid: int, inputs: int) -> Handler:

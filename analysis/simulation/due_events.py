@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from merganser.analysis.simulation.event_schedule import NOTHING, EventList, SimultaneousEvents
-from merganser.framework.core.declarations.events import DeclaredEvent, EventKind, EventStatus
-from merganser.framework.core.declarations.execution import NOTHING_BEGUN, Updates, make_updates
+from merganser.framework.core.declarations.events import (
+    DID_ITS_WORK,
+    DeclaredEvent,
+    EventKind,
+    EventStatus,
+    most_severe,
+)
+from merganser.framework.core.declarations.execution import NOTHING_BEGUN, Updates, execute, make_updates
 
-__all__ = ["DueEvents", "count_updates"]
+if TYPE_CHECKING:
+    from merganser.analysis.simulation.simulator_status import SimulatorStatus
 
-
-def count_updates(together: Sequence[tuple[Any, DeclaredEvent]]) -> tuple[int, int]:
-    """How many unrestricted and discrete updates events count as that are made together, in the phase of the latter."""
-    return int(together[-1][1].joins_discrete_updates), int(together[0][1].kind is EventKind.DISCRETE_UPDATE)
+__all__ = ["DueEvents"]
 
 
 class DueEvents:
-    """The events of one time.
+    """The events of one time, what becomes of them, and how many there have been.
 
-    An interrupt (Ctrl-C) may come at any moment; the next advance goes on from what stands here.
+    Updates and publish events happen here, also those that a plan leaves to Python. An interrupt (Ctrl-C) may come at
+    any moment; the next advance goes on from what stands here.
 
     Attributes:
+        time: where the last step has ended [s].
         pending: updates that are due now and have not been made yet, and the publish events of the same time.
         owed: the publish events of the step that has just ended, until all of them have happened.
         statuses: what the first ones of these have come to; and then what all events of this time have come to, until
@@ -33,11 +39,16 @@ class DueEvents:
         num_before: how many unrestricted and discrete updates there had been before those of this time.
         last_time: where an advance was to end that was interrupted after some steps [s]; nan if there is none. Asked
             for again, it only makes up for what is owed if it is there, and ends.
+        num_steps, num_unrestricted_updates, num_discrete_updates, num_publishes: counts, see Simulator.
     """
 
-    __slots__ = ("begun", "journal", "last_time", "num_before", "owed", "pending", "statuses")
+    __slots__ = (
+        "begun", "journal", "last_time", "num_before", "num_discrete_updates", "num_publishes", "num_steps",
+        "num_unrestricted_updates", "owed", "pending", "statuses", "time",
+    )  # fmt: skip
 
-    def __init__(self) -> None:
+    def __init__(self, time: float) -> None:
+        self.time = time
         self.pending = NOTHING
         self.owed: EventList = []
         self.statuses: list[EventStatus] = []
@@ -45,6 +56,11 @@ class DueEvents:
         self.journal: list[Updates] = []
         self.num_before = 0, 0
         self.last_time = math.nan
+        self.forget_counts()
+
+    def forget_counts(self) -> None:
+        """Counts from 0."""
+        self.num_steps = self.num_unrestricted_updates = self.num_discrete_updates = self.num_publishes = 0
 
     def begin_advance(self) -> None:
         """Updates that have been computed before, and not been made, happen again, as all that are pending."""
@@ -55,19 +71,69 @@ class DueEvents:
         """Who has asked for the advance learns what the events have come to."""
         self.statuses, self.last_time = [], math.nan
 
-    def finish_updates(self) -> tuple[int, int]:
-        """Completes updates that an interrupt has cut short, and strikes them from the events that are pending.
+    def end_step(self, time: float, pending: SimultaneousEvents) -> None:
+        """Counts a step that has ended at a time [s], with the events that are due there."""
+        # No signal is looked at.
+        self.pending, self.owed, self.statuses, self.time = pending, pending.publish, [], time
+        self.num_steps += 1
 
-        Returns:
-            How many unrestricted and discrete updates there have been by now; not all may have been counted.
+    def update(self, status: SimulatorStatus) -> None:
+        """Makes the updates that are pending: unrestricted ones, then the discrete ones and those that join them.
+
+        Args:
+            status: of the advance; where it ends by an update, all of them stay pending.
         """
+        pending = self.pending
+        self.num_before = self.num_unrestricted_updates, self.num_discrete_updates
+        if pending.unrestricted:
+            outcome = execute(pending.unrestricted, EventKind.UNRESTRICTED_UPDATE, self.journal)
+            self.num_unrestricted_updates += outcome is DID_ITS_WORK or status._heed(outcome, self.time)
+            if status.succeeded():
+                self.pending = SimultaneousEvents([], pending.discrete, [])
+        if pending.discrete:
+            outcome = execute(pending.discrete, EventKind.DISCRETE_UPDATE, self.journal, begun=self.begun)
+            if outcome is DID_ITS_WORK or status._heed(outcome, self.time):
+                num_unrestricted, num_discrete = _count(pending.discrete)
+                self.num_unrestricted_updates += num_unrestricted
+                self.num_discrete_updates += num_discrete
+        if status.succeeded():
+            self.begun, self.pending = NOTHING_BEGUN, NOTHING
+            self.journal.clear()
+
+    def publish(self, status: SimulatorStatus) -> None:
+        """Carries out the publish events of the last step, or the first ones; after an interrupt, those that are left.
+
+        An event whose handler was interrupted happens again; after one whose handler raised an exception, none does.
+        """
+        try:
+            outcome = execute(self.owed, EventKind.PUBLISH, done=self.statuses)
+            is_effective = outcome is DID_ITS_WORK or status._heed(outcome, self.time)
+        except Exception:
+            self.owed = []
+            raise
+        self.owed, self.num_publishes = [], self.num_publishes + is_effective  # no signal is looked at in between
+
+    def heed(self, status: SimulatorStatus) -> None:
+        """Ends the advance if what has happened is the end of the simulation."""
+        if self.statuses:
+            status._heed(most_severe(self.statuses), self.time)
+
+    def finish_updates(self) -> None:
+        """Completes updates that an interrupt has cut short, counts them and strikes them from those pending."""
+        if not self.journal:
+            return
         num_unrestricted, num_discrete = self.num_before
         for kind, updates, status, together in self.journal:
             make_updates(updates)
             is_discrete = kind is EventKind.DISCRETE_UPDATE
-            counts = count_updates(together) if is_discrete else (1, 0)
+            counts = _count(together) if is_discrete else (1, 0)
             num_unrestricted, num_discrete = num_unrestricted + counts[0], num_discrete + counts[1]
             self.pending = SimultaneousEvents([], [] if is_discrete else self.pending.discrete, [])
             self.statuses = [*self.statuses, status]
+        self.num_unrestricted_updates, self.num_discrete_updates = num_unrestricted, num_discrete
         self.journal.clear()
-        return num_unrestricted, num_discrete
+
+
+def _count(together: Sequence[tuple[Any, DeclaredEvent]]) -> tuple[int, int]:
+    """How many unrestricted and discrete updates events count as that are made together, in the phase of the latter."""
+    return int(together[-1][1].joins_discrete_updates), int(together[0][1].kind is EventKind.DISCRETE_UPDATE)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from merganser.analysis.integrators import IntegratorBase, RungeKutta3Integrator
 from merganser.analysis.progress import SimulationProgress
-from merganser.analysis.simulation.due_events import DueEvents, count_updates
-from merganser.analysis.simulation.event_schedule import NOTHING, EventSchedule, SimultaneousEvents
+from merganser.analysis.simulation.due_events import DueEvents
+from merganser.analysis.simulation.event_schedule import EventSchedule
 from merganser.analysis.simulation.initialize_params import InitializeParams
 from merganser.analysis.simulation.simulator_settings import SimulatorSettings
 from merganser.analysis.simulation.simulator_status import SimulatorStatus
@@ -22,8 +22,8 @@ from merganser.framework.common.errors import note_place
 from merganser.framework.common.running_time import running_time, sleep_until
 from merganser.framework.core.context.checkpoint import Checkpoint
 from merganser.framework.core.context.native_code import may_compile
-from merganser.framework.core.declarations.events import DID_ITS_WORK, EventKind, most_severe
-from merganser.framework.core.declarations.execution import NOTHING_BEGUN, execute
+from merganser.framework.core.declarations.events import EventKind
+from merganser.framework.core.declarations.execution import execute
 from merganser.framework.core.inside import may_have_witnesses
 from merganser.framework.core.values.arguments import checked_number
 from merganser.framework.later_code import LaterCode, note_steps, pays_to_load, want, work_of_steps
@@ -83,8 +83,6 @@ class Simulator(SimulatorSettings):
         self._system = system
         self._monitor: Callable[[Context], EventStatus | None] | None = None
         self._target_rate, self._publishes_every_step = 0.0, False
-        self._due: DueEvents  # made by Initialize
-        self._takes_from_plan = False  # whether the plan has, or may have, done something that is not yet noted
         self._is_advancing = False
         self._publishes_at_initialization = False
         self._uses_native_plan = True
@@ -109,6 +107,7 @@ class Simulator(SimulatorSettings):
         start, end = context.layout.xc_range
         self._has_continuous_state = end > start
         self._is_initialized = False
+        self._due = DueEvents(self._time())
         self._schedule: Any = None  # of the events, made by Initialize
         self._drop_plan()
 
@@ -168,8 +167,7 @@ class Simulator(SimulatorSettings):
 
     def ResetStatistics(self) -> None:
         """Sets all counts to zero and starts the clock for the real-time rate."""
-        self._num_steps = self._num_publishes = 0
-        self._num_discrete_updates = self._num_unrestricted_updates = 0
+        self._due.forget_counts()
         self._wall_start = running_time()
         self._time_start = self._time()
         self._integrator.ResetStatistics()
@@ -181,19 +179,19 @@ class Simulator(SimulatorSettings):
 
     def get_num_steps_taken(self) -> int:
         """Number of steps since `Initialize` or `ResetStatistics`."""
-        return self._num_steps
+        return self._due.num_steps
 
     def get_num_publishes(self) -> int:
         """Number of times that publish events had something to do and did not fail."""
-        return self._num_publishes
+        return self._due.num_publishes
 
     def get_num_discrete_updates(self) -> int:
         """Number of times that discrete updates had something to do and did not fail."""
-        return self._num_discrete_updates
+        return self._due.num_discrete_updates
 
     def get_num_unrestricted_updates(self) -> int:
         """Number of times that unrestricted updates had something to do and did not fail."""
-        return self._num_unrestricted_updates
+        return self._due.num_unrestricted_updates
 
     # ------------------------------------------------------------------ simulation
 
@@ -215,10 +213,11 @@ class Simulator(SimulatorSettings):
         if params is not None and not isinstance(params, InitializeParams):
             raise TypeError(f"Simulator.Initialize takes InitializeParams, got {type(params).__name__}.")
         with_initialization = not (params is not None and params.suppress_initialization_events)
-        self._is_initialized = self._takes_from_plan = False
-        self._due = DueEvents()
-        if not math.isfinite(self._time()):
-            raise RuntimeError(f"Simulator.Initialize: the time in the context is {self._time()} s; set a finite one.")
+        self._is_initialized = False
+        time = self._time()
+        if not math.isfinite(time):
+            raise RuntimeError(f"Simulator.Initialize: the time in the context is {time} s; set a finite one.")
+        self._due = DueEvents(time)
         if self._schedule is None or not self._schedule.is_up_to_date(self._system, self._context):
             self._drop_plan()
             self._schedule = EventSchedule(self._system, self._context)
@@ -243,18 +242,17 @@ class Simulator(SimulatorSettings):
         status, due = SimulatorStatus(time), self._due
         if with_initialization:
             due.pending = self._schedule.initialization
-            self._update(status)
+            due.update(status)
         clocks = self._schedule.clocks_at(time)
         if status.succeeded():
             due.owed = self._schedule.first_publish_events(clocks, with_initialization)
             if due.owed:
-                self._publish_what_is_owed(status)
+                due.publish(status)
             if self._publishes_at_initialization:
                 self._force_publish()
             self._consult_monitor(status)
         due.end_advance()
         due.pending = self._schedule.step_events(clocks)
-        self._expected_time = time
         self._is_initialized = True
         return status
 
@@ -277,10 +275,10 @@ class Simulator(SimulatorSettings):
         self._refuse_while_advancing("AdvanceTo")
         if not self._is_initialized and not (initial := self.Initialize()).succeeded():
             return initial
-        time = self._time()
-        if time != self._expected_time:
+        time, due = self._time(), self._due
+        if time != due.time:
             raise RuntimeError(
-                f"The time in the context was changed from {self._expected_time} s to {time} s: call "
+                f"The time in the context was changed from {due.time} s to {time} s: call "
                 "simulator.Initialize() before advancing, so that events are scheduled again."
             )
         if not boundary_time >= time:
@@ -288,33 +286,32 @@ class Simulator(SimulatorSettings):
         self._integrator.begin_advance()
         if self._watch is not None:
             self._watch.is_stale = True
-        self._due.begin_advance()
+        due.begin_advance()
         status, progress = SimulatorStatus(boundary_time), SimulationProgress(time, boundary_time)
-        mark, num_steps, self._is_advancing = self._store.mark(), self._num_steps, True
+        mark, num_steps, self._is_advancing = self._store.mark(), due.num_steps, True
         try:
             self._advance(time, boundary_time, status, progress)
         except (KeyboardInterrupt, MemoryError):  # which may come at any moment
             self._store.return_to(mark)
             self._note_what_is_done()
-            if self._num_steps != num_steps:
-                self._due.last_time = boundary_time
+            if due.num_steps != num_steps:
+                due.last_time = boundary_time
             raise
         except Exception:
-            self._due.end_advance()
+            due.end_advance()
             raise
         finally:
             self._is_advancing = False
             progress.close()
-        self._due.end_advance()
+        due.end_advance()
         return status
 
     def _note_what_is_done(self) -> None:
         """Completes what an interrupt has cut short, so that the next advance goes on from there."""
         if self._plan is not None:
-            self._take_from_plan(self._plan)
-        if self._due.journal:
-            self._num_unrestricted_updates, self._num_discrete_updates = self._due.finish_updates()
-        if self._time() != self._expected_time:  # it came when the step was complete but not yet noted
+            self._plan.leave()
+        self._due.finish_updates()
+        if self._time() != self._due.time:  # it came when the step was complete but not yet noted
             self._note_step(self._time())
 
     def AdvancePendingEvents(self) -> SimulatorStatus:
@@ -326,9 +323,9 @@ class Simulator(SimulatorSettings):
     ) -> None:
         """Steps until the boundary time, or until something ends the simulation."""
         if self._due.owed:
-            self._publish_what_is_owed(status)
-        elif self._due.statuses:  # an interrupt has come before they were heeded
-            self._was_effective(most_severe(self._due.statuses), status)
+            self._due.publish(status)
+        else:  # an interrupt may have come before they were heeded
+            self._due.heed(status)
         if status._reason is not _NONE_SO_FAR or self._due.last_time == time == boundary_time:
             return
         plan, rest, next_rest, num_steps = self._usable_plan(boundary_time - time), 0, 1, 0
@@ -380,29 +377,30 @@ class Simulator(SimulatorSettings):
         """Advances as far as the plan gets; returns whether that is the end, otherwise Python takes the next step."""
         must_look = self._monitor is not None or self._publishes_every_step or self._target_rate > 0.0
         must_look |= self._schedule.must_ask
+        due, watch = self._due, self._watch
         while True:
             if self._target_rate > 0.0:
                 self._wait(self._time())
-            plan.begin(self._due.pending, self._watch)
-            self._takes_from_plan = True
+            num_steps = due.num_steps
             try:
-                is_complete = plan.advance(boundary_time, progress, must_look)
+                is_complete = plan.advance(due, watch, status, progress, must_look)
             except BaseException:
-                self._take_from_plan(plan)
+                plan.leave()
                 with contextlib.suppress(Exception):  # what has happened before counts
                     self._publish_what_was_left_out(plan, status)
                 raise
-            self._take_from_plan(plan)
-            has_left_events = bool(self._due.owed)
+            plan.leave()
+            has_left_events = bool(due.owed)
             if has_left_events:
-                self._publish_what_is_owed(status)
-            elif self._due.statuses:
-                self._was_effective(most_severe(self._due.statuses), status)
+                due.publish(status)
+            else:
+                due.heed(status)
             self._publish_what_was_left_out(plan, status)
-            if must_look and plan.num_steps:
-                self._look(status)
-            if self._watch is not None and plan.num_steps:
-                self._watch.end_if_accumulating(status)
+            if due.num_steps != num_steps:
+                if must_look:
+                    self._look(status)
+                if watch is not None:
+                    watch.end_if_accumulating(status)
             if not (is_complete or has_left_events):
                 return False
             is_at_end = self._time() >= boundary_time or status._reason is not _NONE_SO_FAR
@@ -410,39 +408,20 @@ class Simulator(SimulatorSettings):
                 return True
             progress.update(self._time())
 
-    def _take_from_plan(self, plan: Plan) -> None:
-        """Takes over where the plan has stopped: once for each of its advances."""
-        if not self._takes_from_plan:
-            return
-        plan.leave()
-        time, due = self._time(), self._due
-        self._takes_from_plan = False  # from here on no signal is looked at
-        due.pending, due.owed, due.statuses, due.begun = plan.pending, plan.owed, plan.statuses, plan.begun
-        self._expected_time = time
-        self._num_steps += plan.num_steps
-        self._num_unrestricted_updates += plan.num_state_updates
-        self._num_discrete_updates += plan.num_updates
-        self._num_publishes += plan.num_publishes
-
     def _advance_one_step(self, time: float, boundary_time: float, status: SimulatorStatus) -> float:
         """One step from `time`; returns the time where it ends."""
         if self._target_rate > 0.0:
             self._wait(time)
-        due, pending = self._due, self._due.pending
-        if pending is not NOTHING:
-            if pending.unrestricted or pending.discrete:
-                self._update(status)
-                if status._reason is not _NONE_SO_FAR:
-                    return time
-                due.begun = NOTHING_BEGUN
-            due.pending = NOTHING
-            if due.journal:
-                due.journal.clear()
+        due, watch, store = self._due, self._watch, self._store
+        has_updates = bool(due.pending.unrestricted or due.pending.discrete)
+        if has_updates:
+            due.update(status)
+            if status._reason is not _NONE_SO_FAR:
+                return time
         self._next_timed = self._schedule.next_due(time, boundary_time)
         target = min(self._next_timed[0], boundary_time)
-        watch, store = self._watch, self._store
         if watch is not None:
-            watch.is_stale = watch.is_stale or bool(pending.unrestricted or pending.discrete)
+            watch.is_stale = watch.is_stale or has_updates
             watch.step_towards(time, target)
             time = self._time()
         elif self._has_continuous_state and target > time:
@@ -453,7 +432,7 @@ class Simulator(SimulatorSettings):
             store.flat[0] = time = target
         self._note_step(time)
         if due.owed:
-            self._publish_what_is_owed(status)
+            due.publish(status)
         if self._publishes_every_step or self._monitor is not None:
             self._look(status)
         if watch is not None and watch.triggered:
@@ -469,54 +448,21 @@ class Simulator(SimulatorSettings):
     def _note_step(self, time: float) -> None:
         """Counts a step that has ended at `time`, and makes the events there pending."""
         next_time, timed = self._next_timed
-        watch, schedule, due = self._watch, self._schedule, self._due
+        watch, schedule = self._watch, self._schedule
         pending = timed if time >= next_time else schedule.per_step
         if watch is not None and watch.triggered:
             pending = schedule.step_events_with(pending, watch.triggered_events())
-        # From here on no signal is looked at.
-        due.pending, due.owed, due.statuses = pending, pending.publish, []
-        self._expected_time = time
-        self._num_steps += 1
-
-    def _update(self, status: SimulatorStatus) -> None:
-        """Makes the updates that are pending: unrestricted ones, then the discrete ones and those that join them."""
-        due, pending = self._due, self._due.pending
-        due.num_before = self._num_unrestricted_updates, self._num_discrete_updates
-        if pending.unrestricted:
-            outcome = execute(pending.unrestricted, EventKind.UNRESTRICTED_UPDATE, due.journal)
-            self._num_unrestricted_updates += outcome is DID_ITS_WORK or self._was_effective(outcome, status)
-            if status.succeeded():
-                due.pending = SimultaneousEvents([], pending.discrete, [])
-        if pending.discrete:
-            outcome = execute(pending.discrete, EventKind.DISCRETE_UPDATE, due.journal, begun=due.begun)
-            if outcome is DID_ITS_WORK or self._was_effective(outcome, status):
-                num_unrestricted, num_discrete = count_updates(pending.discrete)
-                self._num_unrestricted_updates += num_unrestricted
-                self._num_discrete_updates += num_discrete
-
-    def _publish_what_is_owed(self, status: SimulatorStatus) -> None:
-        """Carries out the publish events of the last step, or the first ones; after an interrupt, those that are left.
-
-        An event whose handler was interrupted happens again; after one whose handler raised an exception, none does.
-        """
-        due = self._due
-        try:
-            outcome = execute(due.owed, EventKind.PUBLISH, done=due.statuses)
-            is_effective = outcome is DID_ITS_WORK or self._was_effective(outcome, status)
-        except Exception:
-            due.owed = []
-            raise
-        due.owed, self._num_publishes = [], self._num_publishes + is_effective  # no signal is looked at in between
+        self._due.end_step(time, pending)
 
     def _publish_what_was_left_out(self, plan: Plan, status: SimulatorStatus) -> None:
         """Carries out, as things are now, publish events that nobody wanted at their time; they have been counted."""
         if plan.left_out:
             left_out, plan.left_out = plan.left_out, []
-            self._was_effective(execute(left_out, EventKind.PUBLISH), status)
+            status._heed(execute(left_out, EventKind.PUBLISH), self._time())
 
     def _force_publish(self) -> None:
         self._system.ForcedPublish(self._context)
-        self._num_publishes += 1
+        self._due.num_publishes += 1
 
     def _consult_monitor(self, status: SimulatorStatus) -> None:
         if self._monitor is None:
@@ -527,24 +473,10 @@ class Simulator(SimulatorSettings):
             note_place(error, f"while calling the simulator's monitor at time {self._time()} s")
             raise
         if isinstance(outcome, EventStatus):
-            self._was_effective(outcome, status)
+            status._heed(outcome, self._time())
         elif outcome is not None:
             given = f"{type(outcome).__name__} at time {self._time()} s"
             raise TypeError(f"The simulator's monitor must return an EventStatus or None; got {given}.")
-
-    def _was_effective(self, outcome: EventStatus, status: SimulatorStatus) -> bool:
-        """Whether events had something to do; their outcome may be the end of the advance."""
-        severity = outcome.severity()
-        if severity <= EventStatus.Severity.kSucceeded:
-            return severity is EventStatus.Severity.kSucceeded
-        if severity is EventStatus.Severity.kReachedTermination:
-            if status.succeeded():
-                reason = SimulatorStatus.ReturnReason.kReachedTerminationCondition
-                status._stop(reason, self._time(), outcome.system(), outcome.message())
-            return True
-        reason = SimulatorStatus.ReturnReason.kEventHandlerFailed
-        status._stop(reason, self._time(), outcome.system(), outcome.message())
-        raise RuntimeError(status.FormatMessage())
 
     def _wait(self, time: float) -> None:
         """Sleeps until wall time has caught up with the target real-time rate."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from merganser.framework.common.enumeration import Enumeration
+from merganser.framework.core.declarations.events import EventStatus
 
 if TYPE_CHECKING:
     from merganser.framework import System
@@ -36,6 +37,24 @@ class SimulatorStatus:
         self, reason: SimulatorStatus.ReturnReason, return_time: float, system: System | None, message: str
     ) -> None:
         self._reason, self._return_time, self._system, self._message = reason, return_time, system, message
+
+    def _heed(self, outcome: EventStatus, time: float) -> bool:
+        """Whether events at some time [s] had something to do; their outcome may be the end of the advance.
+
+        Raises:
+            RuntimeError: an event handler reported failure.
+        """
+        severity = outcome.severity()
+        if severity <= EventStatus.Severity.kSucceeded:
+            return severity is EventStatus.Severity.kSucceeded
+        has_failed = severity is EventStatus.Severity.kFailed
+        if has_failed or self.succeeded():
+            reasons = SimulatorStatus.ReturnReason
+            reason = reasons.kEventHandlerFailed if has_failed else reasons.kReachedTerminationCondition
+            self._stop(reason, time, outcome.system(), outcome.message())
+        if has_failed:
+            raise RuntimeError(self.FormatMessage())
+        return True
 
     def boundary_time(self) -> float:
         """The time that was asked for [s]."""

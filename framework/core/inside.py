@@ -39,6 +39,7 @@ __all__ = [
     "diagram_around",
     "input_ports",
     "join_discrete_updates",
+    "linearized_dynamics",
     "may_have_witnesses",
     "new_context",
     "next_output_name",
@@ -92,6 +93,11 @@ def derivatives_entry(system: LeafSystem) -> CacheEntry | None:
     """The computation of the time derivatives; None if there is no continuous state."""
     number = system._sys_xcdot_entry
     return None if number is None else system._sys_cache_entries[number]
+
+
+def linearized_dynamics(system: System, context: Context, port: InputPort | None) -> Any:
+    """The time derivatives of a system in closed form, with slopes, see System._sys_linearized_dynamics; or None."""
+    return system._sys_linearized_dynamics(context, port)
 
 
 def state_node(system: LeafSystem, group: int) -> int:

@@ -20,6 +20,7 @@ __all__ = [
     "SHORTEST_ERROR",
     "SHORTEST_H",
     "SHORTEST_PLACE",
+    "SHORTEST_START",
     "SHORTEST_TIME",
     "START",
     "WEIGHTS",
@@ -39,8 +40,9 @@ __all__ = [
     RATES,  # N v of plants at the start
     PREDICTED,  # the state with positions that have moved on with these
     ROOM,  # for derivatives
+    SHORTEST_START,  # the state at the start of the shortest attempt that was refused
     FIRST_OF_PLANTS,  # then of each plant:
-) = range(13)
+) = range(14)
 (
     LENGTHS,  # of steps and of the last one, see ../contact/step_operation.py
     RESPONSES,  # table of ../contact/responses.py

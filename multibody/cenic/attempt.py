@@ -135,3 +135,4 @@ def _blame(p: Problem, place: int) -> None:
     if shortest[a.SHORTEST_H] == 0.0 or r[f.H] < shortest[a.SHORTEST_H]:
         shortest[a.SHORTEST_H], shortest[a.SHORTEST_TIME] = r[f.H], r[f.START]
         shortest[a.SHORTEST_ERROR], shortest[a.SHORTEST_PLACE] = r[f.ERROR], place
+        copy(vector(p, a.SHORTEST_START), vector(p, a.START))

@@ -70,7 +70,7 @@ class CenicIntegrator(IntegratorBase):
         self._parameters = IcfSolverParameters()
         self._moved: list[MovedPlant] = []
         self._tolerances: tuple[Any, ...] = ()
-        self._blames, self._shortest = np.zeros(0, np.int64), np.zeros(0)
+        self._blames, self._shortest, self._shortest_start = np.zeros(0, np.int64), np.zeros(0), np.zeros(0)
         self._counts = np.zeros(2, np.int64)  # of plants, and of those with inputs that follow their state
         if isinstance(system, System) and scalar_of(system) is not float:
             raise TypeError(
@@ -147,15 +147,16 @@ class CenicIntegrator(IntegratorBase):
         blames, shortest = np.zeros(n, np.int64), np.zeros(4)
         weights, rate_weights = np.ones(n), np.zeros(n)
         start, whole, middle, end, rates, predicted, room = (np.zeros(n) for _ in range(7))
+        shortest_start = np.zeros(n)
         for q in self.get_context().layout.root.unit_quaternions:
             weights[q : q + 4] = 2.0
         for plant in self._moved:
             weights[plant.velocities], rate_weights[plant.velocities] = 0.0, 1.0
             plant.motion.end = end[plant.state]
             plant.motion.heard.places[FIRST] = plant.state.start
-        self._blames, self._shortest = blames, shortest
+        self._blames, self._shortest, self._shortest_start = blames, shortest, shortest_start
         heard = [(plant.motion.lengths, plant.motion.heard.table, plant.motion.heard.places) for plant in self._moved]
-        of_states = start, whole, middle, end, blames, shortest, rates, predicted, room
+        of_states = start, whole, middle, end, blames, shortest, rates, predicted, room, shortest_start
         return [self._counts, weights, rate_weights, *of_states, *itertools.chain(*heard)]
 
     def _attempt_step(self) -> int:
@@ -183,14 +184,19 @@ class CenicIntegrator(IntegratorBase):
         ]
 
     def DescribeStepSizes(self) -> str:
-        """What made steps short, in words: how many were refused for which coordinates, and the shortest of these.
+        """What made steps short, in words: how many were refused for which coordinates, and in which contact.
+
+        The contact is that of the shortest attempt that was refused, which is made once more in a copy of the Context.
 
         Raises:
             RuntimeError: before Initialize().
         """
         if not self.is_initialized():
             raise RuntimeError("CenicIntegrator.DescribeStepSizes() is called before Initialize().")
-        return describe_step_sizes(self._moved, self._blames, self._shortest, self.get_num_steps_taken())
+        return describe_step_sizes(
+            self._moved, self.get_context(), self._blames, self._shortest, self._shortest_start,
+            self.get_num_steps_taken(),
+        )  # fmt: skip
 
 
 def _scalar_of(integrator: CenicIntegrator) -> type[Any]:

@@ -28,7 +28,7 @@ class MovedPlant:
     def __init__(self, plant: MultibodyPlant, context: Context, first: int) -> None:
         self.plant, self.motion = plant, plant._dynamics.motion_in(context)
         start, end = (place - first for place in context.layout.xc_range)
-        self.state = slice(start, end)
+        self.state, self._solver = slice(start, end), (0.0, 0, 0.0, False)
         rates = start + plant.num_positions()
         self.velocities = slice(rates, rates + plant.num_velocities())
 
@@ -45,11 +45,19 @@ class MovedPlant:
             relaxation: time in which errors of rigid constraints decay at the fastest [s].
             looks_ahead: whether steps see what the fastest body may meet within them.
         """
+        self._solver = tolerance, max_iterations, relaxation, looks_ahead
         settings = make_settings(
             stiction_tolerance=self.stiction_tolerance(), relative_tolerance=tolerance, max_iterations=max_iterations,
             shortest_relaxation=relaxation,
         )  # fmt: skip
         self.motion.solve_by(settings, looks_ahead)
+
+    def moved_in(self, context: Context) -> MovedPlant:
+        """The same plant in another Context of the whole, solved as here."""
+        first, _ = context.layout.xc_range
+        moved = MovedPlant(self.plant, self.plant.GetMyContextFromRoot(context), first)
+        moved.solve_to(*self._solver)
+        return moved
 
     def name_of(self, place: int) -> str:
         """What the number at this place of its state is, in words."""

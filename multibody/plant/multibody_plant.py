@@ -10,6 +10,7 @@ from merganser.framework.core.scalars.templates import instantiate
 from merganser.framework.core.system.scalar_conversion import ConversionRefused
 from merganser.multibody.plant.parameter_text import printed_parameters
 from merganser.multibody.plant.parts import PlantParts
+from merganser.multibody.plant.scalars.linearized_motion import linearized_motion
 from merganser.multibody.tree import MultibodyTree
 from merganser.multibody.tree.copies import copy_finalized_tree
 from merganser.multibody.tree.indices import DeformableBodyIndex
@@ -88,6 +89,11 @@ class MultibodyPlant(PlantParts):
         num_q = self.num_positions()
         residual[:num_q] = qdot.CopyToVector() - self.MapVelocityToQDot(context, self.GetVelocities(context))
         residual[num_q:] = tau
+
+    def _sys_linearized_dynamics(self, context: Context, port: Any) -> Any:
+        if type(self).DoCalcTimeDerivatives is not MultibodyPlant.DoCalcTimeDerivatives:
+            return None  # a program has derivatives of its own
+        return linearized_motion(self._dynamics, context, port)
 
     def _sys_printed_parameters(self, context: Context) -> tuple[list[Any], int]:
         return printed_parameters(self._tree, context)

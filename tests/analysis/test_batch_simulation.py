@@ -11,14 +11,24 @@ import numpy as np
 import pytest
 
 from merganser.analysis import ApplySimulatorConfig, BatchSimulator, Simulator, SimulatorConfig, batch_simulate
-from merganser.framework import BasicVector, Context, DiagramBuilder, EventStatus, LeafSystem, System
+from merganser.framework import (
+    BasicVector,
+    Context,
+    DiagramBuilder,
+    EventStatus,
+    LeafSystem,
+    RandomDistribution,
+    System,
+)
 from merganser.framework.native import native
 from merganser.framework.primitives import (
+    Adder,
     DiscreteTimeDelay,
     Gain,
     Integrator,
     LinearSystem,
     LogVectorOutput,
+    RandomSource,
     WrapToSystem,
     ZeroOrderHold,
 )
@@ -84,6 +94,19 @@ def driven() -> System:
     return builder.Build()
 
 
+def noisy() -> System:
+    """An integrator of random numbers, which are logged, and of a second source with another period."""
+    builder = DiagramBuilder()
+    source = builder.AddSystem(RandomSource(RandomDistribution.kGaussian, 2, 0.03))
+    other = builder.AddSystem(RandomSource(RandomDistribution.kUniform, 2, 0.1))
+    adder, integrator = builder.AddSystem(Adder(2, 2)), builder.AddSystem(Integrator(2))
+    builder.Connect(source.get_output_port(), adder.get_input_port(0))
+    builder.Connect(other.get_output_port(), adder.get_input_port(1))
+    builder.Connect(adder.get_output_port(), integrator.get_input_port())
+    LogVectorOutput(source.get_output_port(), builder, 0.03)
+    return builder.Build()
+
+
 def state_of(context: Context) -> Any:
     groups = [context.get_discrete_state(n).value() for n in range(context.num_discrete_state_groups())]
     return np.concatenate([context.get_continuous_state_vector().value(), *groups])
@@ -136,7 +159,7 @@ def tracks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 SYSTEMS: dict[str, Callable[[], System]] = {
     "native block": VanDerPol, "diagram with events and logs": controlled, "diagram with an input": driven,
-    "Python block": Python,
+    "random numbers": noisy, "Python block": Python,
 }  # fmt: skip
 CONFIGS = {
     "default": None,

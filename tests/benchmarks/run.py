@@ -28,6 +28,7 @@ import single_call_rows
 import start_rows
 import study_rows
 import viewer_rows
+import world_rows
 from libraries import ROOT, Row, merganser_library, pydrake_library
 
 _SECONDS = 0.5  # that short work is repeated for, so that some runs are disturbed by nothing
@@ -104,6 +105,7 @@ def main() -> None:
     modules = (
         plant_rows, kernel_rows, single_call_rows, simulation_rows, framework_rows, contact_rows, accuracy_rows,
         study_rows,
+        world_rows,
         optimization_rows,
         proximity_rows,
         planning_rows,

@@ -1,14 +1,17 @@
 """Every public function, port, block and integrator as the first thing that a process does, for each scalar.
 
-    python tests/support/first_use.py ["WORD ..." ...]
+    python tests/support/first_use.py [--some N] ["WORD ..." ...]
 
-runs the cases whose names contain all words of one of the texts. A case fails if it crashes, if it raises another thing
-the first time than the second, if what it raises comes from inside, or if the first result differs from the second.
+runs the cases whose names contain all words of one of the texts; with --some, so many of them, others each time. A case
+fails if it crashes, if it raises another thing the first time than the second, if what it raises comes from inside, or
+if the first result differs from the second.
 """
 
 from __future__ import annotations
 
+import argparse
 import itertools
+import random
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -147,10 +150,15 @@ def _simulation(time_step: float) -> Callable[[], None]:
     return lambda: _compare(_outcome(simulate), _outcome(simulate))
 
 
-def main(texts: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Runs the cases that were chosen; prints those that fail, and returns how many."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--some", type=int, default=sys.maxsize)
+    parser.add_argument("texts", nargs="*")
+    options = parser.parse_args(arguments)
     get_ready()
-    outcomes = run_each(chosen(all_cases(), texts))
+    cases = list(chosen(all_cases(), options.texts))
+    outcomes = run_each(random.SystemRandom().sample(cases, min(options.some, len(cases))))
     failures = [outcome for outcome in outcomes if not outcome.passed]
     for outcome in failures:
         print(f"{outcome.name}: {outcome.status}\n{outcome.output}")

@@ -327,6 +327,17 @@ class SystemBase(GraphvizMethods, LeafOnlyDeclarations, TicketMethods, abc.ABC):
         numeric = [parameters.get_numeric_parameter(i).CopyToVector() for i in groups]
         return numeric, parameters.num_abstract_parameters()
 
+    def _sys_linearized_dynamics(self, context: Context, port: Any) -> Any:
+        """What has a method at(point) for the time derivatives at [x; u] and their slopes by it, both of floats.
+
+        Overridden where there is a closed form; None where there is none, as is what the method returns.
+
+        Args:
+            context: of this system, of AutoDiffXd, of which only the state and the input are going to change.
+            port: the input port through which u comes; None if nothing does.
+        """
+        return None
+
     # ------------------------------------------------------------------ events
 
     @abc.abstractmethod

@@ -13,6 +13,7 @@ from numba import types
 from numba.extending import (
     lower_builtin,
     lower_getattr_generic,
+    lower_setattr_generic,
     make_attribute_wrapper,
     models,
     overload,
@@ -121,6 +122,14 @@ class _Fields(AttributeTemplate):
 def _read_field(context: Any, builder: Any, kind: Any, value: Any, name: str) -> Any:
     record = cgutils.create_struct_proxy(kind)(context, builder, value)
     return _read(context, builder, fields_of(kind.record)[name], record.values, record.integers)
+
+
+@lower_setattr_generic(_RecordType)
+def _write_field(context: Any, builder: Any, signature: Any, arguments: Any, name: str) -> None:
+    kind = signature.args[0]
+    record = cgutils.create_struct_proxy(kind)(context, builder, arguments[0])
+    integer = builder.bitcast(arguments[1], cgutils.ir.IntType(64))
+    builder.store(integer, builder.gep(record.integers, [_integer(fields_of(kind.record)[name].start)]))
 
 
 def _read(context: Any, builder: Any, field: Field, values: Any, integers: Any) -> Any:

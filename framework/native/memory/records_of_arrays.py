@@ -18,12 +18,15 @@ pointers, and each field is read when code asks for it, by the name that Python 
 a record for compiled code, kernels are given by their addresses, and arrays among the numbers of a Context by their
 `Placed`.
 
+A record of numbers alone may change: `new_record` makes one that Python and compiled code change by the same names.
+
 Nothing here keeps arrays alive: whoever makes the list keeps them as long as it may be read. Types are those of the
 hints, compiled code does not look whether they are true; `integers_of` does.
 """
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import struct
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
@@ -34,8 +37,9 @@ from merganser.framework.core.context.native_code import Argument
 from merganser.framework.native.compiler.extending import import_whole, intrinsic, tell_module
 from merganser.framework.native.memory.addresses import address_of_array
 
-__all__ = ["FLOAT", "INTEGER", "ONE_VALUE", "ArrayOf", "Code", "Field", "Placed", "RecordOf", "fields_of",
-           "integers_of", "placed_beside", "record_at"]  # fmt: skip
+__all__ = ["FLOAT", "INTEGER", "ONE_VALUE", "ArrayOf", "Code", "Field", "Placed", "RecordOf", "address_of_record",
+           "clear_record", "copy_of_record", "fields_of", "integers_of", "new_record", "numbers_of", "placed_beside",
+           "record_at", "size_of"]  # fmt: skip
 
 FLOAT, INTEGER = np.dtype(np.float64), np.dtype(np.int64)
 ONE_VALUE = "one value"
@@ -206,6 +210,47 @@ def _integers(name: str, kind: Any, value: Any) -> tuple[Argument, ...]:
     if not isinstance(value, (int, np.integer)):
         raise TypeError(f"{name} must be {'an address' if kind == _Kernel() else 'an integer'}, got {value!r:.100}.")
     return (int(value),)
+
+
+# ------------------------------------------------------------------ records that change
+
+
+@functools.cache
+def _structure(record: Any) -> type[ctypes.Structure]:
+    kinds: dict[Any, Any] = {int: ctypes.c_int64, float: ctypes.c_double}
+    fields = [(name, kinds[field.kind]) for name, field in fields_of(record).items()]
+    return type(record.__name__, (ctypes.Structure,), {"_fields_": fields})
+
+
+def new_record(record: Any) -> Any:
+    """A record of integers and floats, all 0, whose attributes may be set.
+
+    Reading one takes two thirds of the time that an element of a memoryview takes.
+
+    Args:
+        record: a class derived from NamedTuple, with such fields only.
+    """
+    return _structure(record)()
+
+
+def address_of_record(record: Any) -> int:
+    """Where a record of `new_record` stands, for `record_at`; who passes it on keeps the record."""
+    return ctypes.addressof(record)
+
+
+def clear_record(record: Any) -> None:
+    """Makes all numbers of such a record 0."""
+    ctypes.memset(ctypes.addressof(record), 0, ctypes.sizeof(record))
+
+
+def copy_of_record(record: Any) -> Any:
+    """Another such record with the same numbers."""
+    return type(record).from_buffer_copy(record)
+
+
+def numbers_of(record: Any) -> np.ndarray[Any, Any]:
+    """The numbers of such a record as integers, floats as their bits: an array that changes with it."""
+    return np.frombuffer(record, dtype=np.int64)
 
 
 # ------------------------------------------------------------------ the side of compiled code

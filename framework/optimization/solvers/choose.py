@@ -23,6 +23,7 @@ from merganser.framework.optimization.solvers.equality_solvers import EqualityCo
 from merganser.framework.optimization.solvers.highs_solver import HighsSolver
 from merganser.framework.optimization.solvers.interior_point_solver import InteriorPointSolver
 from merganser.framework.optimization.solvers.lemke_solver import MobyLcpSolver, UnrevisedLemkeSolver
+from merganser.framework.optimization.solvers.local_search import LocalSearch
 from merganser.framework.optimization.solvers.other_solvers import (
     ClpSolver,
     CsdpSolver,
@@ -117,8 +118,8 @@ def Solve(
 ) -> MathematicalProgramResult:
     """Solves a program by the solver that suits it best, and leaves the program as it was.
 
-    Where derivatives of equations depend on each other, as of contact forces in balance, SlsqpSolver has no step to
-    take; then InteriorPointSolver solves the program.
+    Where SlsqpSolver ends without a solution, as it does where derivatives of equations depend on each other (contact
+    forces in balance), InteriorPointSolver has a try; `get_solver_id()` of the result tells whose it is.
 
     Args:
         prog: the program.
@@ -129,10 +130,8 @@ def Solve(
         ValueError: no solver takes the program, data are wrong, or a lower bound is above the upper one.
     """
     solver = _best(prog)
-    result = solver._solved(prog, initial_guess, solver_options)
-    if isinstance(solver, SlsqpSolver) and not result.is_success() and result.get_solver_details().is_singular():
-        return InteriorPointSolver().Solve(prog, initial_guess, solver_options)
-    return result
+    chosen = LocalSearch() if isinstance(solver, SlsqpSolver) else solver
+    return chosen._solved(prog, initial_guess, solver_options)
 
 
 _A = ProgramAttribute

@@ -26,6 +26,7 @@ from merganser.framework.optimization.programs.program import MathematicalProgra
 from merganser.framework.optimization.solvers.clarabel_solver import CONVEX, ClarabelSolver, convexity_objection
 from merganser.framework.optimization.solvers.highs_solver import HighsSolver
 from merganser.framework.optimization.solvers.interior_point_solver import InteriorPointSolver
+from merganser.framework.optimization.solvers.local_search import LocalSearch
 from merganser.framework.optimization.solvers.slsqp_solver import SlsqpSolver
 from merganser.framework.optimization.solvers.solver import Outcome, SolverInterface
 from merganser.framework.optimization.solvers.solver_details import (
@@ -110,9 +111,9 @@ class CsdpSolver(StandIn):
 
 
 class SnoptSolver(StandIn):
-    """Nonlinear programs, by SLSQP."""
+    """Nonlinear programs, by SLSQP, or the interior-point method where that finds nothing."""
 
-    NAME, TAKES, BY, DETAILS = "SNOPT", SlsqpSolver.TAKES, SlsqpSolver, SnoptSolverDetails
+    NAME, TAKES, BY, DETAILS = "SNOPT", LocalSearch.TAKES, LocalSearch, SnoptSolverDetails
     OPTIONS = {"Major iterations limit": "maxiter", "Major optimality tolerance": "ftol"}
 
 

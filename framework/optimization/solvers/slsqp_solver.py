@@ -27,12 +27,16 @@ _UNBOUNDED = 1e12  # a cost below minus this is taken for one that has no least
 
 @dataclass(eq=False)
 class SlsqpSolverDetails:
-    """What the solver tells: its status as a number and as text, iterations and starts."""
+    """What the solver tells: its status as a number and as text, iterations and starts.
+
+    `residual` is what prices leave of the gradient of the cost at a solution, relative to the largest element of that.
+    """
 
     status: int
     message: str
     iterations: int
     num_starts: int
+    residual: float = 0.0
 
     def is_singular(self) -> bool:
         """Whether there was no step to take, as derivatives of equations depend on each other."""
@@ -79,7 +83,8 @@ class SlsqpSolver(SolverInterface):
         details = SlsqpSolverDetails(best.status, best.message, best.iterations, count)
         duals = {}
         if best.result is SolutionResult.kSolutionFound:
-            duals = form.duals(*_prices(form, best.x)[:2])
+            of_rows, of_box, details.residual = _prices(form, best.x)
+            duals = form.duals(of_rows, of_box)
         return Outcome(best.result, best.x * form.scale, details, duals)
 
 
@@ -181,7 +186,7 @@ def _judged(form: NonlinearForm, x: Array, cost: float, status: int, message: st
 
 
 def _prices(form: NonlinearForm, x: Array) -> tuple[Array, Array, float]:
-    """Prices of the rows of g and of the box that make up the gradient of f best, and what is left of it."""
+    """Prices of the rows of g and of the box that make up the gradient of f best, and what part of it is left."""
     if not form.has_cost:
         return np.zeros(form.g_lower.size), np.zeros(x.size), 0.0
     _, gradient = form.cost(x)
@@ -193,9 +198,10 @@ def _prices(form: NonlinearForm, x: Array) -> tuple[Array, Array, float]:
     prices = np.linalg.lstsq(active.T, gradient, rcond=None)[0]
     of_rows, of_box = np.zeros(g.size), np.zeros(x.size)
     of_rows[rows], of_box[box] = prices[: rows.size], prices[rows.size :]
-    return of_rows, of_box, float(np.abs(gradient - active.T @ prices).max(initial=0.0))
+    left = float(np.abs(gradient - active.T @ prices).max(initial=0.0))
+    return of_rows, of_box, left / max(1.0, float(np.abs(gradient).max(initial=0.0)))
 
 
 def _is_stationary(form: NonlinearForm, x: Array) -> bool:
-    return _prices(form, x)[2] <= 1e-4 * max(1.0, float(np.abs(form.cost(x)[1]).max(initial=0.0)))
+    return _prices(form, x)[2] <= 1e-4
 

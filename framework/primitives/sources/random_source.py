@@ -123,15 +123,20 @@ class _Undoing:
     Python makes all of them again, then.
 
     Attributes:
+        box: in the abstract state, with the generator that the operation advances.
         before, spare_before: the generator before the last draw, and its spare number.
         was_called: whether there was one since Python last took over, shape [1].
     """
 
     def __init__(self, context: Any, box: GeneratorBox) -> None:
-        self._context, self._box = context, box
+        self._context, self.box = context, box
         self.before: NDArray[np.uint32] = words_of_twister(box.get_value().bit_generator).copy()
         self.spare_before = box.get_value().spare.copy()
         self.was_called: NDArray[np.int64] = np.zeros(1, np.int64)
+
+    def forget(self) -> None:
+        """Nothing is to be taken back: the generator is that of another simulation now."""
+        self.was_called[0] = 0
 
     def __call__(self) -> None:
         if self.was_called[0]:
@@ -139,7 +144,7 @@ class _Undoing:
             context = self._context
             sample, state = context.room_for_update(), context.peek_state().get_discrete_state()
             if (sample.value() != state.value()).any():
-                generator = self._box.get_value()
+                generator = self.box.get_value()
                 words_of_twister(generator.bit_generator)[:] = self.before
                 generator.spare[:] = self.spare_before
 

@@ -52,7 +52,7 @@ class ChainRules:
         self._scratch = np.zeros(num_mobods, layout.scratch_dtype())
         self._sensitivity = np.zeros(num_mobods, sensitivity_dtype())
         self._zeros_F = np.zeros((num_mobods, 6))
-        self._no_rows = np.empty((0, 0))  # in place of derivatives that are zero
+        self._nothing = self._no_rows = np.empty((0, 0))  # in place of derivatives that are zero
         self._buffers = np.zeros(self._num_v)
         self._factors = np.zeros((4, self._num_v, self._num_v))
         self._last_vdot: tuple[bytes, Array, Numbers] | None = None
@@ -108,6 +108,29 @@ class ChainRules:
             result[self._num_q :] = merge_numbers(xdot[self._num_q :], D_vdot)
             return status, result
         return status, merge_numbers(xdot, np.concatenate([self._rates(x_values, D_x, count), D_vdot]))
+
+    def slopes(self, x: Array, tau: Array) -> tuple[int, Array, Array, Array]:
+        """The status, xdot, its derivatives by x = [q; v], and those of vdot by tau; where no forces act on bodies.
+
+        Args:
+            x, tau: floats, shapes [num_q + num_v] and [num_v].
+
+        Returns:
+            The second has shape [num_q + num_v], the third as many rows and columns, the last [num_v, num_v].
+        """
+        num_q, xdot, by_x = self._num_q, np.empty(len(x)), np.zeros((len(x), len(x)))
+        status = self._model.call(
+            forward_dynamics_gradient, self._topology, self._parameters, self._gravity, x, tau, self._zeros_F,
+            self._nothing, self._nothing, self._nothing, self._position, self._velocity, self._scratch,
+            self._sensitivity, self._buffers, self._factors, xdot, np.empty((self._num_v, 0)),
+        )  # fmt: skip
+        if status != 0:
+            return status, xdot, by_x, self._factors[3]
+        eye = np.eye(len(x))
+        by_x[:num_q] = eye[num_q:] if self._model.has_simple_rates else self._rates(x, eye, len(x))
+        by_x[num_q:, :num_q] = self._factors[0] @ self._model.along_velocities(x[:num_q], eye[:num_q, :num_q])
+        by_x[num_q:, num_q:] = self._factors[1]
+        return status, xdot, by_x, self._factors[3].copy()
 
     def _split_accelerations(self, vdot: Array) -> Numbers:
         """Values and derivatives of vdot; taken apart only once as long as its elements are the same objects."""

@@ -149,11 +149,7 @@ class AutoDiffWorkspace(Workspace):
         Raises:
             ValueError: the arguments have different numbers of derivatives.
         """
-        if self.store.invalid & self.parameter_bit:
-            self._kept.clear()
-            self._floats.clear()
-            self._rules = None
-            self.store.invalid &= ~self.parameter_bit
+        self._look_at_parameters()
         if kernel in _KINEMATICS and all(map(operator.is_, arguments, _KINEMATICS[kernel](self))):
             self._postpone(kernel, arguments)
             return None
@@ -164,6 +160,14 @@ class AutoDiffWorkspace(Workspace):
         elif kernel in _OF_POSITIONS and self._call_position_rule(kernel, arguments):
             return None
         return self._call_over_lanes(kernel, *arguments)
+
+    def _look_at_parameters(self) -> None:
+        """Forgets what was made of the parameters, if they have changed."""
+        if self.store.invalid & self.parameter_bit:
+            self._kept.clear()
+            self._floats.clear()
+            self._rules = None
+            self.store.invalid &= ~self.parameter_bit
 
     def _postpone(self, kernel: Any, arguments: tuple[Any, ...]) -> None:
         """Has the records of the kinematics computed when they are read."""
@@ -199,6 +203,12 @@ class AutoDiffWorkspace(Workspace):
             if kernel is not kernels.inverse_dynamics:
                 self.position.pending = self.velocity.pending = pending
         return status
+
+    def dynamics_on_floats(self) -> ChainRules | None:
+        """Dynamics by the chain rule; None if parameters have derivatives, or a mobilizer has no closed form."""
+        self._look_at_parameters()
+        rules = self._find_rules()
+        return None if rules is None else rules.dynamics
 
     def _find_rules(self) -> _Rules | None:
         """How to compute on floats; None if parameters have derivatives, or a mobilizer has no closed form."""

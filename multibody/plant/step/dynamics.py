@@ -228,10 +228,10 @@ class PlantDynamics:
         buffers: StepBuffers = w.step_buffers if failed is None else failed
         if status == SINGULAR_PITCH:
             check_pitches(self.model, "The motion", w)
-        if status == BAD_INPUT:
+        if status == BAD_INPUT and np.isfinite(w.x).all():
             self.inputs.raise_nonfinite_input(context, w.tau)
-        if status in (BAD_POSE, NOT_FINITE):
-            values = w.x if status == BAD_POSE else buffers.results[0].x_next
+        if status in (BAD_INPUT, BAD_POSE, NOT_FINITE):
+            values = buffers.results[0].x_next if status == NOT_FINITE else w.x
             raise RuntimeError(describe_overflow(self.model, context, w, values))
         if status == BAD_PAIR:
             raise RuntimeError(describe_bad_pair(self.model, context, buffers.results[0]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import threading
 import time
 from collections.abc import Callable
@@ -24,7 +23,6 @@ from merganser.analysis import (
     Simulator,
     SimulatorConfig,
 )
-from merganser.analysis.plan import fields
 from merganser.analysis.plan.plan import Plan
 from merganser.framework import BasicVector, DiagramBuilder, EventStatus, LeafSystem
 from merganser.framework.primitives import ConstantVectorSource, Gain, Integrator, LogVectorOutput, ZeroOrderHold
@@ -326,7 +324,7 @@ def test_other_threads_run_while_the_compiled_loop_does(monkeypatch: pytest.Monk
     simulator.AdvanceTo(1e-3)
     assert simulator._plan is not None
     # The loop would let others run where it looks for signals: it does not look.
-    monkeypatch.setattr(Plan, "_begin_slice", lambda plan: operator.setitem(plan._watch, fields.PASSES_LEFT, 1 << 60))
+    monkeypatch.setattr(Plan, "_begin_slice", lambda plan: setattr(plan._patience, "passes_left", 1 << 60))
     thread = threading.Thread(target=simulator.AdvanceTo, args=(5.0,))
     start = last = time.perf_counter()
     thread.start()

@@ -140,7 +140,7 @@ def test_witness_functions_in_the_loop_equal_those_in_python_bit_for_bit(kinds: 
     assert len([item for item in outcomes[0][4] if isinstance(item, float)]) > 2  # bounces
 
 
-def test_only_steps_after_unrestricted_updates_are_left_to_python(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_step_is_left_to_python(monkeypatch: pytest.MonkeyPatch) -> None:
     num_left = 0
     original = Simulator._advance_one_step
 
@@ -152,7 +152,7 @@ def test_only_steps_after_unrestricted_updates_are_left_to_python(monkeypatch: p
     monkeypatch.setattr(Simulator, "_advance_one_step", counted)
     simulator, *_ = simulation(True, ("discrete", "discrete", "publish"))
     simulator.AdvanceTo(1.9)
-    assert 0 < num_left == simulator.get_num_unrestricted_updates() < 0.1 * simulator.get_num_steps_taken()
+    assert num_left == 0 < simulator.get_num_unrestricted_updates()
 
 
 @pytest.mark.parametrize("restitution", [0.3, 0.8])

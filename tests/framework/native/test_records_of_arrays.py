@@ -16,10 +16,14 @@ from merganser.framework.native.memory.records_of_arrays import (
     Code,
     Placed,
     RecordOf,
+    address_of_record,
+    clear_record,
     integers_of,
+    new_record,
+    numbers_of,
     record_at,
 )
-from merganser.framework.native.memory.tape import call_kernel
+from merganser.framework.native.memory.tape import call_kernel, doubles_at, integers_at
 from merganser.framework.native.operations.operations import CompiledOperation, caller_of
 
 Array = np.ndarray[Any, Any]
@@ -133,3 +137,42 @@ def test_a_field_needs_a_hint_that_compiled_code_knows() -> None:
 
     with pytest.raises(TypeError, match=r"Vague\.x"):
         integers_of(Vague(np.zeros(1)))
+
+
+class Clock(NamedTuple):
+    ticks: int
+    period: float
+    is_late: int
+
+
+clock_at = record_at(Clock)
+
+
+@device
+def tick(clock: Any, factor: float) -> None:
+    clock.ticks += 1
+    clock.period *= factor
+    clock.is_late = clock.period > 1.0
+    clock.ticks, clock.period = clock.ticks + clock.is_late, clock.period + clock.ticks
+
+
+@kernel
+def tick_compiled(address: int, factor: float) -> None:
+    tick(clock_at(doubles_at(address), integers_at(address)), factor)
+
+
+def test_python_and_compiled_code_change_the_same_record() -> None:
+    both = []
+    for is_compiled in (False, True):
+        clock = new_record(Clock)
+        assert not numbers_of(clock).any()
+        clock.ticks, clock.period = 40, 0.75
+        for factor in (0.5, 0.1):
+            if is_compiled:
+                tick_compiled(address_of_record(clock), factor)
+            else:
+                tick(clock, factor)
+        both.append([clock.ticks, clock.period, clock.is_late])
+        clear_record(clock)
+        assert not numbers_of(clock).any()
+    assert both[0] == both[1] == [43, pytest.approx(4.1375 + 42), 1]

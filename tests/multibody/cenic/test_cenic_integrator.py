@@ -473,6 +473,8 @@ def test_what_made_steps_short_is_told_by_name() -> None:
     simulator.AdvanceTo(0.3)
     text = integrator.DescribeStepSizes()
     assert "attempts were refused" in text and "plant '::Diagram::plant'" in text and "box_" in text
+    assert "by the contact of 'DefaultModelInstance::b" in text
+    assert integrator.DescribeStepSizes() == text  # the attempt is made once more in a Context of its own
     summary = dict(integrator.GetStatisticsSummary())
     assert summary["cenic_total_solver_iterations"] > 0
     integrator.ResetStatistics()

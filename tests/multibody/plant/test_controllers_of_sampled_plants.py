@@ -9,7 +9,7 @@ import pytest
 from compile_policy import compile_at_once
 
 from merganser.analysis import BatchSimulator, Simulator
-from merganser.analysis.plan import fields
+from merganser.analysis.plan import loop_state
 from merganser.framework import DiagramBuilder, LeafSystem
 from merganser.framework.primitives import LinearSystem, LogVectorOutput
 from merganser.multibody.plant import MultibodyPlant
@@ -92,8 +92,8 @@ def test_a_digital_loop_is_that_of_the_textbook(plant_first: bool, ratio: int) -
         simulator.AdvanceTo(60 * H)
         if plan:
             assert simulator._plan is not None
-            flags = simulator._plan._program.groups.reshape(-1, fields.GROUP_SIZE)[:, fields.GROUP_FLAGS]
-            assert not (flags & fields.NEEDS_PYTHON_STEP).any()
+            groups = simulator._plan._program.records
+            assert not any(group.flags & loop_state.IS_LEFT_TO_PYTHON for group in groups)
         data = log.FindLog(simulator.get_context()).data()
         np.testing.assert_allclose(data, states, atol=1e-13)
         columns = 4 if is_sampled else 3  # a live port shows the acceleration of the step that comes

@@ -18,7 +18,7 @@ from merganser.framework.primitives import TrajectorySource
 from merganser.framework.trajectories import PiecewisePolynomial
 from merganser.geometry import Box, HalfSpace
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, CoulombFriction, MultibodyPlant
-from merganser.multibody.tree import LinearSpringDamper, PrismaticJoint, SpatialInertia
+from merganser.multibody.tree import LinearSpringDamper, PdControllerGains, PrismaticJoint, SpatialInertia
 
 WAYS = ("never", "always")
 
@@ -81,3 +81,18 @@ def test_what_the_last_good_step_has_found_outlasts_one_that_overflows(
     for python, native in zip(*found):
         np.testing.assert_array_equal(native, python)
     assert np.isfinite(found[0][-1]).all()
+
+
+def test_a_state_that_is_no_number_is_blamed_and_not_the_controllers_that_read_it() -> None:
+    plant = MultibodyPlant(0.001)
+    body = plant.AddRigidBody("mass", SpatialInertia.SolidSphereWithMass(1.0, 0.05))
+    rail = plant.AddJoint(PrismaticJoint("rail", plant.world_frame(), body.body_frame(), np.array([1.0, 0.0, 0.0])))
+    motor = plant.AddJointActuator("motor", rail)
+    motor.set_controller_gains(PdControllerGains(p=10.0, d=1.0))
+    plant.Finalize()
+    simulator = Simulator(plant)
+    context = simulator.get_mutable_context()
+    plant.get_desired_state_input_port(motor.model_instance()).FixValue(context, [0.0, 0.0])
+    context.SetDiscreteState(0, [np.nan, 0.0])
+    with pytest.raises(RuntimeError, match=r"The state of plant .* is not finite in \w*rail_x"):
+        simulator.AdvanceTo(0.1)

@@ -1,0 +1,225 @@
+"""What the loop of a plan keeps between calls: records that Python and compiled code read and change by name."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from merganser.framework.native import device
+from merganser.framework.native.memory.records_of_arrays import record_at, size_of
+from merganser.framework.native.memory.tape import AGAIN, doubles_at, integers_at
+
+# Why the loop ends: what operations come to (framework/native/memory/tape.py), then:
+(
+    DONE,  # the boundary time is reached
+    PAUSE,  # as many steps as were asked for are done
+    STOPPED,  # as asked for by an event handler
+    PYTHON_STEP,  # the step that begins now is left to Python
+    PYTHON_UPDATES,  # the rest of the updates that are due is left to Python
+    PYTHON_PUBLISH,  # the rest of the publish events at the end of the step that has just been taken is left to Python
+) = range(AGAIN + 1, AGAIN + 7)
+READ_ANEW = AGAIN + 7  # what a handler comes to that has changed what the events after it read
+
+# Where the loop is.
+(
+    UPDATING,  # a step begins, with the updates that are pending
+    STEPPING,  # time passes
+    WATCHING,  # time passes, in a step that Python takes
+    ENDING,  # the step has ended: which events are due?
+    PUBLISHING,
+    UPDATING_IN_PYTHON,  # Python makes the updates that are pending
+) = range(6)
+
+
+class Progress(NamedTuple):
+    """What changes as the loop runs; all is 0 when it is entered.
+
+    Attributes:
+        stage: where the loop is.
+        handled: how many operations of the events in progress need not be done again.
+        returned: number of the operation of the handler that has returned last; -1 if none has.
+        pending: group of events that are due; -1 if there are none.
+        due: which events are due at `next_time`, see EventSchedule.step_events.
+        next_time: when clocks strike next, or a witness function has triggered [s].
+        boundary: time where the advance ends [s].
+        changed: since Python last looked: bit 0 for time and continuous state, others for updates of groups.
+        needs_all: whether something but time and continuous state has changed since the last derivatives.
+        state_is_updated: whether the unrestricted updates of the group that is pending have been made.
+        has_updated: whether updates have been made since the last step that was watched.
+        has_effect: whether an event of the group in progress had something to do.
+        must_stop: whether to stop once the events in progress are done.
+        steps_left: until the loop pauses.
+        room_in_logs: samples for which every log has room.
+        is_out_of_date: whether the program is to be made again after the events in progress.
+        num_steps, num_state_updates, num_updates, num_publishes: counts.
+    """
+
+    stage: int
+    handled: int
+    returned: int
+    pending: int
+    due: int
+    next_time: float
+    boundary: float
+    changed: int
+    needs_all: int
+    state_is_updated: int
+    has_updated: int
+    has_effect: int
+    must_stop: int
+    steps_left: int
+    room_in_logs: int
+    is_out_of_date: int
+    num_steps: int
+    num_state_updates: int
+    num_updates: int
+    num_publishes: int
+
+
+class Problem(NamedTuple):
+    """What the loop works on; Python changes it between calls, or when the program grows.
+
+    Attributes:
+        progress: address of a Progress.
+        patience: address of a Patience.
+        step: address of the integrator's integers (integrators/step_fields.py).
+        take_step: kernel that takes its steps.
+        all_begin, all_end: operations that compute the derivatives.
+        stage_begin, stage_end: those that depend on time or continuous state.
+        num_clocks, clocks: their number and address, see clocks.py.
+        num_notifications, notifications: the same of those that arrive from outside, see ArrivalWatch.
+        values: address of the flat array of the Context: time, continuous state, its derivatives, ...
+        operations: address of the list of operations.
+        failure: address of where an exception goes that a function of Python has raised.
+        groups: address of the groups.
+        places_of_groups: address of where a group is found by its clocks: its number + 1 or 0, see group_place().
+        last_place: the last index there, a power of 2 minus 1.
+        look: function of Python that looks for signals and shows progress.
+        add_group: adds the group of the clocks in `due`.
+        make_room: makes room in logs.
+        update_in_python: makes the updates of a group that is left to Python.
+        take_watched_step: takes a step and watches witness functions; 0 if there are none.
+    """
+
+    progress: int
+    patience: int
+    step: int
+    take_step: int
+    all_begin: int
+    all_end: int
+    stage_begin: int
+    stage_end: int
+    num_clocks: int
+    clocks: int
+    num_notifications: int
+    notifications: int
+    values: int
+    operations: int
+    failure: int
+    groups: int
+    places_of_groups: int
+    last_place: int
+    look: int
+    add_group: int
+    make_room: int
+    update_in_python: int
+    take_watched_step: int
+
+
+class Patience(NamedTuple):
+    """How long the loop may run before Python looks for signals and shows progress.
+
+    Attributes:
+        seconds, nanoseconds: what the clock of the C library shows.
+        get_time: address of that clock; 0 if there is none.
+        which_clock: its number there.
+        passes: how many times to pass by without a look at the clock.
+        passes_left: how many of them are left.
+        last_look: when it was last looked at [ns].
+        slice_end: when to look for signals [ns]; 0: count from now on.
+    """
+
+    seconds: int
+    nanoseconds: int
+    get_time: int
+    which_clock: int
+    passes: int
+    passes_left: int
+    last_look: int
+    slice_end: int
+
+
+MOST_PASSES = 64
+SLICE = 10_000_000  # how long the loop runs before Python looks for signals [ns]
+
+
+class Group(NamedTuple):
+    """Simultaneous events: lists of operations, by where they begin and end.
+
+    Attributes:
+        clocks: bits of the clocks that strike together.
+        flags: see below.
+    """
+
+    clocks: int
+    flags: int
+    state_inputs_begin: int
+    state_inputs_end: int
+    state_begin: int
+    state_end: int
+    state_commit_begin: int
+    state_commit_end: int
+    update_inputs_begin: int
+    update_inputs_end: int
+    update_begin: int
+    update_end: int
+    commit_begin: int
+    commit_end: int
+    publish_inputs_begin: int
+    publish_inputs_end: int
+    publish_begin: int
+    publish_end: int
+
+
+# Flags of a group.
+HAS_UPDATES = 1  # of the phase of discrete updates
+HAS_NATIVE_UPDATES = 2
+HAS_PUBLISHES = 4
+HAS_NATIVE_PUBLISHES = 8
+HAS_LOGS = 16
+IS_LEFT_TO_PYTHON = 32  # all updates of the group: among them are unrestricted ones in Python
+HAS_STATE_UPDATES = 64
+CHANGES_DERIVATIVES = 128  # whether the time derivatives depend on what the updates change
+HAS_DISCRETE_UPDATES = 256  # among the updates are discrete ones
+HAS_JOINING_UPDATES = 512  # among the updates are unrestricted ones that join the discrete ones, all of them operations
+
+# The bits of `changed`: bit 0 for time and continuous state, then one for each group; the last serves all that remain.
+FIRST_GROUP_BIT = 1
+LAST_GROUP_BIT = 61
+
+_GROUP_BYTES = 8 * size_of(Group)
+_problem, _progress, _patience, _group = map(record_at, (Problem, Progress, Patience, Group))
+
+
+@device
+def problem_at(address: int) -> Any:
+    """The Problem at an address."""
+    return _problem(doubles_at(address), integers_at(address))
+
+
+@device
+def progress_of(p: Any) -> Any:
+    """The Progress of a Problem."""
+    return _progress(doubles_at(p.progress), integers_at(p.progress))
+
+
+@device
+def patience_of(p: Any) -> Any:
+    """The Patience of a Problem."""
+    return _patience(doubles_at(p.patience), integers_at(p.patience))
+
+
+@device
+def group_of(p: Any, number: int) -> Any:
+    """A Group of a Problem, by its number."""
+    address = p.groups + _GROUP_BYTES * number
+    return _group(doubles_at(address), integers_at(address))

@@ -1,0 +1,125 @@
+"""The dynamics of a continuous plant at one state and input after the other, with slopes, on floats.
+
+    xdot = f(x, u),   df/dx = [dqdot/dq, dqdot/dv; dvdot/dq, dvdot/dv],   df/du = dvdot/dtau B                  (1)
+
+in closed form (chain_rules.py): what transcriptions of motions ask for thousands of times. An effort beyond its limit
+has no slope. At a state beyond a limit of a joint, where springs push back, AutoDiffXd has to do it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.framework.autodiff import ExtractValue
+from merganser.multibody.contact.step import SMALLEST_COSINE
+
+if TYPE_CHECKING:
+    from merganser.framework import Context, InputPort
+    from merganser.multibody.plant.scalars.chain_rules import ChainRules
+    from merganser.multibody.plant.step.dynamics import PlantDynamics
+
+__all__ = ["LinearizedMotion", "linearized_motion"]
+
+Array = NDArray[Any]
+
+
+def linearized_motion(dynamics: PlantDynamics, context: Context, port: InputPort | None) -> LinearizedMotion | None:
+    """What computes equation (1) as long as nothing but state and input changes in a Context; None if nothing does.
+
+    There is nothing where more acts than gravity, damping and what comes through vector ports: contacts, springs,
+    dry friction, PD controllers, constraints; nor where parameters have derivatives.
+
+    Args:
+        dynamics: of a plant of AutoDiffXd.
+        context: of it.
+        port: through which u comes.
+    """
+    model, inputs = dynamics.model, dynamics.inputs
+    acts = len(model.tree.elements) or len(model.contact.frictions) or inputs.actuators_in(context).controlled
+    holds = dynamics.has_multipliers or dynamics.may_touch or dynamics.deformables is not None
+    if model.is_discrete or acts or holds or context.has_input(inputs.spatial_force.get_index()):
+        return None
+    limits = model.contact.limits
+    places = _actuators_of(dynamics, port)
+    if places is None or (len(limits) and limits["num_v"].max() > 1):
+        return None
+    w: Any = dynamics.views.workspace(context)  # that of AutoDiffXd, see scalar_workspaces.py
+    rules = w.dynamics_on_floats()
+    return None if rules is None else LinearizedMotion(rules, dynamics, context, port, places)
+
+
+def _actuators_of(dynamics: PlantDynamics, port: InputPort | None) -> Array | None:
+    """Which actuators a port drives; None if it is none of those for forces."""
+    inputs, tree = dynamics.inputs, dynamics.model.tree
+    if port is None or port is inputs.generalized_force:
+        return np.zeros(0, np.int64)
+    if port is inputs.actuation:
+        return np.arange(len(inputs.driven_velocities))
+    of_instance = next((i for i, candidate in inputs.driven_instances if candidate is port), None)
+    return None if of_instance is None else tree.coordinates.inputs[of_instance]
+
+
+class LinearizedMotion:
+    """Equation (1), for states and inputs that are given.
+
+    Args:
+        rules: the dynamics on floats.
+        dynamics, context, port: as `linearized_motion` takes them; what the other ports carry is read now.
+        places: the actuators of the port.
+    """
+
+    def __init__(
+        self, rules: ChainRules, dynamics: PlantDynamics, context: Context, port: InputPort | None, places: Array
+    ) -> None:
+        inputs, model = dynamics.inputs, dynamics.model
+        self._rules, self._places, self._num_q = rules, places, model.tree.num_positions()
+        self._driven, self._efforts = inputs.driven_velocities, inputs.effort_limits.copy()
+        self._limits, self._pitches = model.contact.limits, model.pitch_indices
+        self._is_generalized = port is inputs.generalized_force
+        self._u, self._tau = np.zeros(len(self._driven)), np.zeros(model.tree.num_velocities())
+
+        def add(of: InputPort, target: Array, to: Any) -> None:
+            value: Any = None if of is port else context.read_input(of.get_index())
+            if value is not None:
+                target[to] += ExtractValue(value.value()).ravel()
+
+        add(inputs.actuation, self._u, slice(None))
+        add(inputs.generalized_force, self._tau, slice(None))
+        for instance, of_instance in inputs.driven_instances:
+            add(of_instance, self._u, model.tree.coordinates.inputs[instance])
+
+    def at(self, point: Array) -> tuple[Array, Array] | None:
+        """f and its derivatives by [x; u], shapes [n] and [n, n + m]; None if AutoDiffXd has to find them.
+
+        Args:
+            point: [x; u].
+        """
+        n = self._num_q + len(self._tau)
+        x, given = point[:n].copy(), point[n:]
+        q = x[: self._num_q]
+        limited = q[self._limits["q"]]
+        if not np.all((self._limits["lower"] <= limited) & (limited <= self._limits["upper"])):
+            return None
+        if any(abs(math.cos(q[i])) < SMALLEST_COSINE for i in self._pitches):
+            return None
+        u, tau = self._u.copy(), self._tau.copy()
+        if self._is_generalized:
+            tau += given
+        else:
+            u[self._places] += given
+        np.add.at(tau, self._driven, np.clip(u, -self._efforts, self._efforts))
+        status, xdot, by_x, by_tau = self._rules.slopes(x, tau)
+        if status != 0:
+            return None
+        slopes = np.zeros((n, len(point)))
+        slopes[:, :n] = by_x
+        if self._is_generalized:
+            slopes[self._num_q :, n:] = by_tau
+        else:
+            is_within = np.abs(u) <= self._efforts
+            slopes[self._num_q :, n:] = (by_tau[:, self._driven] * is_within)[:, self._places]
+        return xdot, slopes
