@@ -10,7 +10,9 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = "framework", "geometry", "analysis", "multibody"
 MOST = 12
 
-ALGORITHM = "buffers of an algorithm of kernels/, which also runs over lanes: there each argument says by its name what it is"
+ALGORITHM = (
+    "buffers of an algorithm of kernels/, which also runs over lanes: there each argument says by its name what it is"
+)
 ABOVE = "the records that would hold these are those of contact/ and plant/, which kernels/ does not know"
 REPORT = "each result is an array of its own for whoever asked for it"
 INLINED = "a part of one loop, whose variables these are"
