@@ -246,7 +246,7 @@ class ContactGradients:
             LaneRecords(lanes.copy(), num_derivatives)
             for lanes in (found.forces, found.tau_contact, found.tau_joints, found.row_forces)
         )
-        step.sample = sample_of_contacts(self.buffers, touching, *told, out.statistics.item())
+        step.sample = sample_of_contacts(self.buffers, touching, *told, statistics=out.statistics.item())
         if num_drives:
             of_drives = merge_lanes(found.impulses[:, num_rows - num_drives : num_rows], num_derivatives)
             step.actuation()[step.controllers.inputs] = of_drives / self._time_step
