@@ -377,10 +377,66 @@ def _collision_checks() -> None:
 
 # ---------------------------------------------------------------------- topics
 
+def _soft_ball() -> None:
+    """deformable bodies"""
+    import numpy as np
+
+    from merganser.analysis import Simulator
+    from merganser.framework import DiagramBuilder
+    from merganser.framework.math import RigidTransform
+    from merganser.geometry import (
+        AddCompliantHydroelasticProperties,
+        AddContactMaterial,
+        Box,
+        GeometryInstance,
+        ProximityProperties,
+        Sphere,
+    )
+    from merganser.multibody.contact.deformable_operation import STEP_OF_ALL
+    from merganser.multibody.fem import DeformableBodyConfig
+    from merganser.multibody.plant import AddMultibodyPlant, CoulombFriction, MultibodyPlantConfig
+    from merganser.multibody.tree import SpatialInertia
+
+    def touch() -> ProximityProperties:
+        properties = ProximityProperties()
+        AddContactMaterial(friction=CoulombFriction(0.5, 0.5), properties=properties)
+        return properties
+
+    builder, hard = DiagramBuilder(), touch()
+    AddCompliantHydroelasticProperties(resolution_hint=0.05, hydroelastic_modulus=1e6, properties=hard)
+    config = MultibodyPlantConfig(time_step=10 * _STEP, discrete_contact_approximation="lagged")
+    plant, _ = AddMultibodyPlant(config, builder)
+    body = plant.AddRigidBody("plate", SpatialInertia.SolidBoxWithMass(1.0, 0.4, 0.4, 0.1))
+    plant.RegisterCollisionGeometry(body, RigidTransform(), Box(0.4, 0.4, 0.1), "plate", hard)
+    ball = GeometryInstance(RigidTransform(np.array([0.0, 0.0, 0.0995 + 0.05])), Sphere(0.1), "ball")
+    ball.set_proximity_properties(touch())
+    plant.mutable_deformable_model().RegisterDeformableBody(ball, DeformableBodyConfig(), 0.1)
+    plant.Finalize()
+    Simulator(builder.Build()).AdvanceTo(50 * _STEP)
+    STEP_OF_ALL.address()
+
+
+# ---------------------------------------------------------------------- optimization
+
+
+def _nonlinear_program() -> None:
+    """nonlinear programs by the interior-point method"""
+    from merganser.framework.optimization import InteriorPointSolver, MathematicalProgram
+
+    program = MathematicalProgram()
+    x = program.NewContinuousVariables(3)
+    program.AddCost((x[0] - 1.0) ** 4 + (x[1] + x[2]) ** 2)
+    program.AddConstraint(x[0] * x[1] + x[2] >= 0.5)
+    program.AddConstraint(x[0] ** 2 + x[2] ** 2 == 1.0)
+    InteriorPointSolver().Solve(program, [1.0, 0.0, 0.5], None)
+
+
 TOPICS: dict[str, tuple[Callable[[], None], ...]] = {
     "blocks": (_operations_of_blocks, _loop),
     "robots": (_discrete_arms, _continuous_arms, _kinematics_and_dynamics),
     "gradients": (_gradients, _gradients_of_contact),
     "contact": (_searches, _contact_of_boxes, _contact_of_meshes, _other_solvers, _contact_under_error_control),
+    "deformables": (_soft_ball,),
     "planning": (_collision_checks,),
+    "optimization": (_nonlinear_program,),
 }

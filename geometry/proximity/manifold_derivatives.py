@@ -56,7 +56,7 @@ def differentiate_manifolds(
         LookupError: a pair has no derivatives, as its normal jumps; its argument is the row of the pair.
     """
     lanes = np.zeros((len(X_lanes), len(contacts)), contact_lanes_dtype)
-    touching = pairs[np.unique(contacts["pair"])]
+    touching = pairs[sorted(set(contacts["pair"].tolist()))]
     results = engine.signed_distances(X_WG, touching)
     arrays, work = engine.arrays, np.zeros(1, _WORK)
     arguments = arrays.geometries, arrays.hulls, X_WG, X_lanes, pairs, results, contacts, margin, work, lanes

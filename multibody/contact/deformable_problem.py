@@ -210,7 +210,8 @@ def _add_fixed_vertices(
             column = taking_part.columns[taking_part.first_vertices[body] + fixed[k]["vertex"]]
             for r in range(3):
                 if column >= 0 and tree_A >= 0:
-                    jacobian[record["jacobian_0"] + (at + r) * trees[tree_A]["num_v"] + column + r] += 1.0
+                    block = block_of(trees, jacobian, record, 0)
+                    block.J[(at + r) * block.num_v + column + r] += 1.0
                 problem.rows[row + at + r]["g"] = fixed[k]["p_WP"][r] - p_WQ[r]
                 problem.rows[row + at + r]["bias"] = 0.0
         i, c, row = end, c + 1, row + 3 * (end - i)

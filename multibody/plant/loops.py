@@ -98,7 +98,7 @@ class LoopJoints:
         w = self._views.workspace(context)
         self._dynamics.advance_now(context, np.empty_like(w.x))
         if self._model.is_discrete:
-            rows, forces = self._dynamics.constraints.make_rows(context), w.step_buffers.sample.row_forces
+            rows, forces = self._dynamics.constraints.make_rows(context), np.asarray(w.step_buffers.sample.row_forces)
         else:
             rows, values = w.step_buffers.multipliers.rows, w.step_buffers.multipliers.values
             forces = values["multiplier"][:, np.newaxis] * values["F_W"]

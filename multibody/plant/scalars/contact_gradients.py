@@ -13,7 +13,7 @@ Properties of materials live in the SceneGraph and are floats there: there are n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -239,16 +239,17 @@ class ContactGradients:
                 f"Plant '{self._dynamics.model.path()}' has no derivatives at time {time_of(context)} s: forces of "
                 "contacts and masses do not tell how velocities follow. Move the bodies a little."
             )
-        of_drives = found.impulses[:, num_rows - num_drives : num_rows]
-        merged = LaneResults(*_merge_together((of_drives, *found[1:]), num_derivatives))
-        result[:] = merged.x_next
-        step.sample = sample_of_contacts(
-            self.buffers, touching, merged.forces, merged.tau_contact, merged.tau_joints, merged.row_forces,
-            out.statistics.item(),
-        )  # fmt: skip
-        step.F_Bo_W = merged.F_Bo_W
+        num_bodies = len(w.topology)
+        merged = merge_lanes(np.hstack([found.x_next, found.F_Bo_W.reshape(num_lanes, -1)]), num_derivatives)
+        result[:], step.F_Bo_W = merged[: len(w.x)], merged[len(w.x) :].reshape(num_bodies, 6)
+        told = (
+            LaneRecords(lanes.copy(), num_derivatives)
+            for lanes in (found.forces, found.tau_contact, found.tau_joints, found.row_forces)
+        )
+        step.sample = sample_of_contacts(self.buffers, touching, *told, statistics=out.statistics.item())
         if num_drives:
-            step.actuation()[step.controllers.inputs] = merged.impulses / self._time_step
+            of_drives = merge_lanes(found.impulses[:, num_rows - num_drives : num_rows], num_derivatives)
+            step.actuation()[step.controllers.inputs] = of_drives / self._time_step
 
     def _make_arrays(
         self, num_lanes: int, num_contacts: int, num_rows: int, num_drives: int
@@ -436,14 +437,6 @@ def _common_count(arguments: Iterable[Any]) -> int:
                 refuse_counts(count, lanes.num_derivatives)
             count = lanes.num_derivatives
     return count
-
-
-def _merge_together(parts: Sequence[Array], num_derivatives: int) -> list[Array]:
-    """Arrays of lanes as arrays of AutoDiffXd, all at once, which takes half of the time."""
-    num_lanes = len(parts[0])
-    merged = merge_lanes(np.concatenate([part.reshape(num_lanes, -1) for part in parts], axis=1), num_derivatives)
-    ends = np.cumsum([part[0].size for part in parts])
-    return [numbers.reshape(part.shape[1:]) for numbers, part in zip(np.split(merged, ends[:-1]), parts)]
 
 
 def _most(arrays: ContactModelArrays, num_pairs: int, num_own_rows: int, num_drives: int) -> tuple[int, int, int]:

@@ -289,12 +289,12 @@ class AutoDiffWorkspace(Workspace):
         if isinstance(argument, LaneRecords):
             argument.update()
             return argument
-        for name in ("x", "q", "v"):
-            if argument is getattr(self, name):
-                return self._part_in_lanes(name)
         known = self._constants.get(id(argument)) or self._kept.get(id(argument))
         if known is not None:
             return known
+        for name in ("x", "q", "v"):
+            if argument is getattr(self, name):
+                return self._part_in_lanes(name)
         if not isinstance(argument, ObjectRecords):
             lanes = split_lanes(argument)
             if argument is self.gravity:

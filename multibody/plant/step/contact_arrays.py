@@ -110,6 +110,8 @@ class DeformableSample(NamedTuple):
 class ContactSample(NamedTuple):
     """The contacts of one computation of the dynamics; nobody changes it afterwards.
 
+    What a step of AutoDiffXd finds stays in lanes until somebody reads it, see `merged`.
+
     Attributes:
         geometry_ids: of all geometries, and
         bodies: the indices of their bodies; both by the numbers in
@@ -136,6 +138,13 @@ class ContactSample(NamedTuple):
     statistics: tuple[Any, ...] | None = None
     surfaces: SurfaceSample | None = None
     deformables: DeformableSample | None = None
+
+    def merged(self) -> ContactSample:
+        """The same with arrays of AutoDiffXd in place of those in lanes."""
+        return self._replace(
+            forces=np.asarray(self.forces), tau=np.asarray(self.tau), tau_joints=np.asarray(self.tau_joints),
+            row_forces=np.asarray(self.row_forces),
+        )  # fmt: skip
 
 
 class ContactModelArrays:
@@ -281,19 +290,21 @@ def touching_of(out: StepResults) -> Touching:
 def sample_of_contacts(
     buffers: StepBuffers,
     touching: Touching,
-    forces: Array,
-    tau: Array,
-    tau_joints: Array,
-    row_forces: Array = _NO_ROWS,
+    forces: Any,
+    tau: Any,
+    tau_joints: Any,
+    row_forces: Any = _NO_ROWS,
     statistics: Any = None,
 ) -> ContactSample:
     """What there is to tell about contact pairs whose forces are known."""
     ids, bodies, pairs, surfaces = buffers.geometry_ids(), buffers.bodies, touching.contact_pairs, None
     if len(touching.surface_pairs):
+        forces = np.asarray(forces)
         of_faces = slice(*np.searchsorted(pairs["origin"], [OF_FACE, OF_KIND]).tolist())
         surfaces = _sample_of_surfaces(buffers, touching, pairs["source"][of_faces], forces[of_faces])
         pairs, forces = np.delete(pairs, of_faces), np.delete(forces, of_faces, axis=0)
     if len(pairs) and pairs["phi"].max() > 0.0:  # what might have touched, and did not, is not told of
+        forces = np.asarray(forces)
         is_told = (pairs["phi"] <= 0.0) | (forces[:, :3] != 0.0).any(axis=1)
         pairs, forces = pairs[is_told], forces[is_told]
     num_points = int(np.searchsorted(pairs["origin"], OF_KIND)) if buffers.has_sources() else len(pairs)

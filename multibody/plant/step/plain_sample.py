@@ -55,6 +55,7 @@ def float_sample(record: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
     *arrays, contacts = record
     if contacts is not None:
         names = "forces", "tau", "tau_joints", "row_forces"
+        contacts = contacts.merged()
         contacts = contacts._replace(**{name: cast_array(getattr(contacts, name), float) for name in names})
         if contacts.surfaces is not None:
             of_surfaces = "corners", "faces", "forces"
@@ -73,7 +74,7 @@ def plain_sample(record: tuple[Any, ...] | None) -> list[Any] | None:
     surfaces = None if contacts.surfaces is None else list(contacts.surfaces)
     of_deformables = None if contacts.deformables is None else list(contacts.deformables)
     records = contacts.contacts.tobytes()
-    return [*arrays, list(contacts._replace(contacts=records, surfaces=surfaces, deformables=of_deformables))]
+    return [*arrays, list(contacts.merged()._replace(contacts=records, surfaces=surfaces, deformables=of_deformables))]
 
 
 def sample_of(plain: Any, shapes: Shapes, loading: Loading) -> tuple[Any, ...] | None:

@@ -282,7 +282,8 @@ class Sampling:
             output.set_value(self.dynamics.find_contacts_now(context) if sample is None else sample.contacts)
         else:
             sample = self.eval_sample(context)
-            output.set_value(None if sample is None else sample.contacts)
+            found = None if sample is None else sample.contacts
+            output.set_value(None if found is None else found.merged())
 
     def eval_body_dynamics(self, context: Context) -> BodyDynamics | None:
         """How the bodies move and what acts in the joints; None before the first step of a sampled plant."""

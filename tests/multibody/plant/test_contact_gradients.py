@@ -31,6 +31,7 @@ from merganser.multibody.plant import (
     ExternallyAppliedSpatialForce,
     MultibodyPlant,
 )
+from merganser.multibody.plant.scalars import derivative_lanes
 from merganser.multibody.tree import (
     JointIndex,
     ModelInstanceIndex,
@@ -285,12 +286,15 @@ def add_arm(plant: MultibodyPlant, with_limits: bool = True) -> list[Any]:
         link = plant.AddRigidBody(f"link{k}", SpatialInertia.SolidBoxWithMass(1.0 + k, 0.1, 0.1, 0.5))
         X_PJ = RigidTransform([0.0, 0.0, 0.0 if k == 0 else -0.4])
         axis = [0.0, 1.0, 0.0] if k % 2 == 0 else [1.0, 0.0, 0.0]
-        joint = plant.AddJoint(RevoluteJoint(f"j{k}", parent.body_frame(), link.body_frame(), axis, *limits)) \
-            if k == 0 else plant.AddJoint(
+        joint = (
+            plant.AddJoint(RevoluteJoint(f"j{k}", parent.body_frame(), link.body_frame(), axis, *limits))
+            if k == 0
+            else plant.AddJoint(
                 RevoluteJoint(
                     f"j{k}", plant.AddFrame(offset_frame(f"f{k}", parent, X_PJ)), link.body_frame(), axis, *limits
                 )
             )
+        )
         joints.append(joint)
         parent = link
     return joints
@@ -465,9 +469,7 @@ def outputs_of(plant: Any, context: Any) -> dict[str, Array]:
         "contact": np.concatenate(
             [[*i.contact_force(), *i.contact_point(), i.slip_speed(), i.separation_speed()] for i in infos]
         ),
-        "generalized": np.asarray(
-            plant.get_generalized_contact_forces_output_port(ModelInstanceIndex(1)).Eval(mine)
-        ),
+        "generalized": np.asarray(plant.get_generalized_contact_forces_output_port(ModelInstanceIndex(1)).Eval(mine)),
         "vdot": np.asarray(plant.get_generalized_acceleration_output_port().Eval(mine)),
         "reaction": np.concatenate([np.concatenate([F.rotational(), F.translational()]) for F in reactions]),
         "acceleration": np.asarray(
@@ -497,6 +499,30 @@ def test_results_of_contact_have_derivatives(time_step: float) -> None:
         gradient = ExtractGradient(numbers)
         np.testing.assert_allclose(ExtractValue(numbers).ravel(), f(PUSHED), atol=1e-9 * 1e3, err_msg=name)
         np.testing.assert_allclose(gradient, expected, atol=EXACT * np.abs(expected).max(), err_msg=name)
+
+
+def test_what_a_step_tells_of_contacts_becomes_numbers_when_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fill(plant: MultibodyPlant) -> None:
+        add_ground(plant)
+        add_body(plant, Sphere(0.1))
+
+    made: list[int] = []
+    merge = derivative_lanes.merge_numbers
+
+    def count(values: Array, derivatives: Array | None) -> Array:
+        made.append(values.size)
+        return merge(values, derivatives)
+
+    monkeypatch.setattr(derivative_lanes, "merge_numbers", count)
+    diagram = make_scene(fill).diagram.ToAutoDiffXd()
+    plant, context = diagram.GetSubsystemByName("plant"), diagram.CreateDefaultContext()
+    x = InitializeAutoDiff(state_of([0.1, -0.2, 0.3], [0.1, 0.2, 0.0985], [0.0] * 6)).ravel()
+    advance(diagram, plant, context, set_state, x)
+    assert sum(made) == 13 + 2 * 6  # the next state, and the forces on two bodies
+    results = plant.get_contact_results_output_port().Eval(plant.GetMyContextFromRoot(context))
+    force = results.point_pair_contact_info(0).contact_force()
+    assert sum(made) > 13 + 2 * 6
+    assert abs(ExtractGradient(force)[2, 6]) > 1.0  # the deeper, the more
 
 
 def test_a_sample_of_derivatives_becomes_one_of_floats() -> None:
