@@ -16,7 +16,7 @@ ALGORITHM = (
 ABOVE = "the records that would hold these are those of contact/ and plant/, which kernels/ does not know"
 REPORT = "each result is an array of its own for whoever asked for it"
 INLINED = "a part of one loop, whose variables these are"
-GEOMETRY = "the velocity of one point along three directions; a record of them would be made anew for each contact"
+GEOMETRY = "the velocity of one point along three directions; a record of them would be made for each contact"
 FACE = "a polygon, pressures and the pair that it comes from, which its callers hold as variables"
 INPUTS = "it reads the arrays of the plant and writes those of one step, one by one"
 
@@ -34,6 +34,7 @@ REASONS = {
     "multibody/kernels/constrained_dynamics.py:calc_constrained_forward_dynamics": ALGORITHM,
     "multibody/kernels/constrained_dynamics.py:calc_constrained_state_derivatives": ALGORITHM,
     "multibody/kernels/controlled_step.py:calc_controlled_step": ALGORITHM,
+    "multibody/kernels/controlled_step.py:calc_controlled_step_from_kinematics": ALGORITHM,
     "multibody/kernels/dynamics_gradients.py:calc_forward_dynamics_gradient": ALGORITHM,
     "multibody/kernels/dynamics_gradients.py:calc_inverse_dynamics_gradient": ALGORITHM,
     "multibody/kernels/force_element_derivatives.py:calc_force_element_derivatives": ALGORITHM,

@@ -242,11 +242,13 @@ class ContactGradients:
         num_bodies = len(w.topology)
         merged = merge_lanes(np.hstack([found.x_next, found.F_Bo_W.reshape(num_lanes, -1)]), num_derivatives)
         result[:], step.F_Bo_W = merged[: len(w.x)], merged[len(w.x) :].reshape(num_bodies, 6)
-        told = (
+        forces, tau, tau_joints, row_forces = (
             LaneRecords(lanes.copy(), num_derivatives)
             for lanes in (found.forces, found.tau_contact, found.tau_joints, found.row_forces)
         )
-        step.sample = sample_of_contacts(self.buffers, touching, *told, statistics=out.statistics.item())
+        step.sample = sample_of_contacts(
+            self.buffers, touching, forces, tau, tau_joints, row_forces, out.statistics.item()
+        )
         if num_drives:
             of_drives = merge_lanes(found.impulses[:, num_rows - num_drives : num_rows], num_derivatives)
             step.actuation()[step.controllers.inputs] = of_drives / self._time_step
