@@ -29,7 +29,7 @@ class DueEvents:
     any moment; the next advance goes on from what stands here.
 
     Attributes:
-        time: where the last step has ended [s].
+        time: where the last step has ended [s]; nan before the first initialization.
         pending: updates that are due now and have not been made yet, and the publish events of the same time.
         owed: the publish events of the step that has just ended, until all of them have happened.
         statuses: what the first ones of these have come to; and then what all events of this time have come to, until

@@ -107,7 +107,7 @@ class Simulator(SimulatorSettings):
         start, end = context.layout.xc_range
         self._has_continuous_state = end > start
         self._is_initialized = False
-        self._due = DueEvents(self._time())
+        self._due = DueEvents(math.nan)
         self._schedule: Any = None  # of the events, made by Initialize
         self._drop_plan()
 

@@ -141,7 +141,20 @@ def velocity_values(tree: Tree) -> np.ndarray:
     return np.concatenate([tree.velocity[name].ravel() for name in tree.velocity.dtype.names])
 
 
-def controlled_step(tree: Tree) -> np.ndarray:
+def step_from_kinematics(tree: Tree) -> np.ndarray:
+    """A step where the kinematics are known."""
+    x, (tau, F) = tree.array(np.concatenate([tree.q, tree.v])), forces(tree)
+    x_next = tree.out(len(x))
+    tree.call(kernels.kinematics, tree.topology, tree.parameters, tree.q, tree.v, tree.position, tree.velocity)
+    status = tree.call(
+        kernels.step_from_kinematics, tree.topology, tree.parameters, tree.gravity, 0.01, x, tree.array(tau),
+        tree.array(F), tree.position, tree.velocity, tree.scratch, x_next,
+    )  # fmt: skip
+    assert status == 0
+    return x_next
+
+
+def controlled_step(tree: Tree, from_kinematics: bool = False) -> np.ndarray:
     """A step with drives on every hinge of one velocity, every other one of them at its limit."""
     hinges = tree.topology[tree.topology["num_v"] == 1]
     limits = np.where(np.arange(len(hinges)) % 2, 1e-3, np.inf)
@@ -150,8 +163,12 @@ def controlled_step(tree: Tree) -> np.ndarray:
     values[:, OFFSET], values[:, GAIN], values[:, LIMIT] = 3.0, 0.7, limits
     x, (tau, F) = tree.array(np.concatenate([tree.q, tree.v])), forces(tree)
     effort, x_next = tree.out(len(hinges)), tree.out(len(x))
+    take_step = kernels.controlled_step
+    if from_kinematics:
+        tree.call(kernels.kinematics, tree.topology, tree.parameters, tree.q, tree.v, tree.position, tree.velocity)
+        take_step = kernels.controlled_step_from_kinematics
     status = tree.call(
-        kernels.controlled_step, tree.topology, tree.parameters, tree.gravity, 0.01, x, tree.array(tau), tree.array(F),
+        take_step, tree.topology, tree.parameters, tree.gravity, 0.01, x, tree.array(tau), tree.array(F),
         drives, values, tree.position, tree.velocity, tree.scratch, tree.out(len(hinges), 3),
         effort, x_next,
     )  # fmt: skip
@@ -222,7 +239,9 @@ KERNELS: dict[str, Callable[[Tree], Any]] = {
     "state_inverse_dynamics": lambda tree: tree.state_inverse_dynamics(*forces(tree)),
     "state_derivatives": lambda tree: tree.step("state_derivatives", *forces(tree))[1],
     "discrete_step": lambda tree: tree.step("discrete_step", *forces(tree), 0.01)[1],
+    "step_from_kinematics": step_from_kinematics,
     "controlled_step": controlled_step,
+    "controlled_step_from_kinematics": lambda tree: controlled_step(tree, True),
     "force_elements": lambda tree: np.concatenate([a.ravel() for a in elements(tree).forces(*forces(tree))]),
     "element_energies": lambda tree: elements(tree).energies(),
     "bushing_forces": lambda tree: elements(tree).bushing_forces().ravel(),
@@ -256,7 +275,8 @@ KERNELS: dict[str, Callable[[Tree], Any]] = {
 # Kernels on trees with loops: tests/multibody/plant/test_loops.py has them in every scalar type.
 OF_LOOPS = {"constraint_rows", "constrained_forward_dynamics", "constrained_state_derivatives"}
 
-DECIDING = {"controlled_step"}  # kernels that compare values: their derivatives are exact, but symbols will not do
+# Kernels that compare values: their derivatives are exact, but symbols will not do.
+DECIDING = {"controlled_step", "controlled_step_from_kinematics"}
 
 SEED, NUM_BODIES = 1214, 14  # one of the smallest trees with all mobilizers, so that interpreted runs stay quick
 
