@@ -39,5 +39,5 @@ def test_notebooks_are_kept_without_outputs(path):
             assert not cell.outputs and cell.execution_count is None
 
 
-def test_there_are_eight():
-    assert [path.stem.partition("_")[0] for path in NOTEBOOKS] == list("12345678")
+def test_there_are_nine():
+    assert [path.stem.partition("_")[0] for path in NOTEBOOKS] == list("123456789")
