@@ -118,7 +118,8 @@ def independent_offsets(context: Context) -> Array:
         for index, source in enumerate(part.sources):
             offset = part.layout.free_offsets[index]
             if isinstance(source, FixedInputPortValue) and source.context is part and offset is not None:
-                mask[offset : offset + source.value.size()] = True  # type: ignore[union-attr]
+                assert isinstance(source.value, BasicVector)  # as only vectors have a place there
+                mask[offset : offset + source.value.size()] = True
     return np.flatnonzero(mask)
 
 

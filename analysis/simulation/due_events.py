@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from merganser.analysis.simulation.event_schedule import NOTHING, EventList, SimultaneousEvents
+from merganser.analysis.simulation.simulator_status import SimulatorStatus
 from merganser.framework.core.declarations.events import (
     DID_ITS_WORK,
     DeclaredEvent,
@@ -16,10 +17,9 @@ from merganser.framework.core.declarations.events import (
 )
 from merganser.framework.core.declarations.execution import NOTHING_BEGUN, Updates, execute, make_updates
 
-if TYPE_CHECKING:
-    from merganser.analysis.simulation.simulator_status import SimulatorStatus
-
 __all__ = ["DueEvents"]
+
+_NONE_SO_FAR = SimulatorStatus.ReturnReason.kReachedBoundaryTime
 
 
 class DueEvents:
@@ -56,10 +56,6 @@ class DueEvents:
         self.journal: list[Updates] = []
         self.num_before = 0, 0
         self.last_time = math.nan
-        self.forget_counts()
-
-    def forget_counts(self) -> None:
-        """Counts from 0."""
         self.num_steps = self.num_unrestricted_updates = self.num_discrete_updates = self.num_publishes = 0
 
     def begin_advance(self) -> None:
@@ -70,12 +66,6 @@ class DueEvents:
     def end_advance(self) -> None:
         """Who has asked for the advance learns what the events have come to."""
         self.statuses, self.last_time = [], math.nan
-
-    def end_step(self, time: float, pending: SimultaneousEvents) -> None:
-        """Counts a step that has ended at a time [s], with the events that are due there."""
-        # No signal is looked at.
-        self.pending, self.owed, self.statuses, self.time = pending, pending.publish, [], time
-        self.num_steps += 1
 
     def update(self, status: SimulatorStatus) -> None:
         """Makes the updates that are pending: unrestricted ones, then the discrete ones and those that join them.
@@ -88,7 +78,7 @@ class DueEvents:
         if pending.unrestricted:
             outcome = execute(pending.unrestricted, EventKind.UNRESTRICTED_UPDATE, self.journal)
             self.num_unrestricted_updates += outcome is DID_ITS_WORK or status._heed(outcome, self.time)
-            if status.succeeded():
+            if status._reason is _NONE_SO_FAR:
                 self.pending = SimultaneousEvents([], pending.discrete, [])
         if pending.discrete:
             outcome = execute(pending.discrete, EventKind.DISCRETE_UPDATE, self.journal, begun=self.begun)
@@ -96,7 +86,7 @@ class DueEvents:
                 num_unrestricted, num_discrete = _count(pending.discrete)
                 self.num_unrestricted_updates += num_unrestricted
                 self.num_discrete_updates += num_discrete
-        if status.succeeded():
+        if status._reason is _NONE_SO_FAR:
             self.begun, self.pending = NOTHING_BEGUN, NOTHING
             self.journal.clear()
 
@@ -115,8 +105,7 @@ class DueEvents:
 
     def heed(self, status: SimulatorStatus) -> None:
         """Ends the advance if what has happened is the end of the simulation."""
-        if self.statuses:
-            status._heed(most_severe(self.statuses), self.time)
+        status._heed(most_severe(self.statuses), self.time)
 
     def finish_updates(self) -> None:
         """Completes updates that an interrupt has cut short, counts them and strikes them from those pending."""

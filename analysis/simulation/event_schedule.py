@@ -194,5 +194,5 @@ def _in_order(events: EventList) -> EventList:
 
 
 def _by_phase(events: EventList, number: int = -1) -> SimultaneousEvents:
-    unrestricted, discrete, publish = in_phases(events)
+    unrestricted, discrete, publish = in_phases(events) if events else ([], [], [])
     return SimultaneousEvents(unrestricted, discrete, publish, number)

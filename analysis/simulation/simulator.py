@@ -167,7 +167,8 @@ class Simulator(SimulatorSettings):
 
     def ResetStatistics(self) -> None:
         """Sets all counts to zero and starts the clock for the real-time rate."""
-        self._due.forget_counts()
+        due = self._due
+        due.num_steps = due.num_unrestricted_updates = due.num_discrete_updates = due.num_publishes = 0
         self._wall_start = running_time()
         self._time_start = self._time()
         self._integrator.ResetStatistics()
@@ -324,7 +325,7 @@ class Simulator(SimulatorSettings):
         """Steps until the boundary time, or until something ends the simulation."""
         if self._due.owed:
             self._due.publish(status)
-        else:  # an interrupt may have come before anybody looked at them
+        elif self._due.statuses:  # an interrupt has come before anybody looked at them
             self._due.heed(status)
         if status._reason is not _NONE_SO_FAR or self._due.last_time == time == boundary_time:
             return
@@ -393,7 +394,7 @@ class Simulator(SimulatorSettings):
             has_left_events = bool(due.owed)
             if has_left_events:
                 due.publish(status)
-            else:
+            elif due.statuses:
                 due.heed(status)
             self._publish_what_was_left_out(plan, status)
             if due.num_steps != num_steps:
@@ -448,11 +449,13 @@ class Simulator(SimulatorSettings):
     def _note_step(self, time: float) -> None:
         """Counts a step that has ended at `time`, and makes the events there pending."""
         next_time, timed = self._next_timed
-        watch, schedule = self._watch, self._schedule
+        due, watch, schedule = self._due, self._watch, self._schedule
         pending = timed if time >= next_time else schedule.per_step
         if watch is not None and watch.triggered:
             pending = schedule.step_events_with(pending, watch.triggered_events())
-        self._due.end_step(time, pending)
+        # From here on no signal is looked at.
+        due.pending, due.owed, due.statuses, due.time = pending, pending.publish, [], time
+        due.num_steps += 1
 
     def _publish_what_was_left_out(self, plan: Plan, status: SimulatorStatus) -> None:
         """Carries out, as things are now, publish events that nobody wanted at their time; they have been counted."""

@@ -46,7 +46,7 @@ _DEALS_WITH_INTERRUPTS = {
     "AdvanceTo", "Initialize", "initialize", "keep_first", "_note_what_is_done", "_finish_updates", "_return_to",
     "return_to", "forget_since", "_look", "_begin_slice", "may_be_lowered_further", "finish_updates",
     # Where no signal is looked at, but in what is called: in handlers, and attempts of steps.
-    "_note_step", "note_step", "end_step", "_hand_over", "call_handler", "_take_step",
+    "_note_step", "note_step", "_hand_over", "call_handler", "_take_step",
 }  # fmt: skip
 
 

@@ -47,7 +47,7 @@ def test_a_ball_has_the_force_of_the_integral_of_its_law() -> None:
     a = math.sqrt(RADIUS**2 - h**2)
     expected = quad(lambda s: 2 * math.pi * s * stiffening(1 - math.hypot(s, h) / RADIUS, E), 0.0, a)[0]
     errors = [
-        abs(force(scene_of(Sphere(RADIUS), stiffening, n, hint=RADIUS / 10), h) / expected - 1.0) for n in (2, 6, 16)
+        abs(force(scene_of(Sphere(RADIUS), stiffening, n, hint=RADIUS / 20), h) / expected - 1.0) for n in (2, 8, 24)
     ]
     assert errors[0] > errors[1] > errors[2]
     assert errors[2] < 0.03
