@@ -25,8 +25,8 @@ LOCAL = {2: 4.9412293180, 13: 0.9945785, 16: 23.1446609406, 20: 40.1987298, 25: 
 # takes three seconds, and is left to it by the other method anyway.
 LEFT_TO_SNOPT = {54, 101, 109}
 # Those that are written as expressions, and known to more digits.
-SYMBOLIC = {*range(1, 13), *range(14, 19), 21, 22, 24, 26, 28, 29, 30, 31, 33, 34, 35, 36, 37, 39, 40, 41, 42, 43, 48, 71,
-            76, 78, 100}  # fmt: skip
+SYMBOLIC = {*range(1, 13), *range(14, 19), 21, 22, 24, 26, 28, 29, 30, 31, 33, 34, 35, 36, 37, 39, 40, 41, 42, 43, 48,
+            71, 76, 78, 100}  # fmt: skip
 
 
 def program(known: KnownProblem) -> tuple[MathematicalProgram, Any]:
