@@ -28,6 +28,7 @@ from merganser.multibody.visualization.contact_drawing import (
     SurfaceContact,
     SurfaceContactDrawing,
 )
+from tests.support.pydrake_viewers import kept
 
 pytestmark = pytest.mark.reference
 
@@ -40,7 +41,7 @@ _LATER = {  # of other modules, or of messages
 
 @pytest.fixture(scope="module")
 def meshcats() -> list[Any]:
-    return [ours.Meshcat(port=0), drake.Meshcat(drake.MeshcatParams(host="localhost"))]
+    return [ours.Meshcat(port=0), kept(drake.Meshcat(drake.MeshcatParams(host="localhost")))]
 
 
 @pytest.fixture(autouse=True)

@@ -25,6 +25,7 @@ import merganser.framework.math as our_math
 import merganser.geometry as ours
 import merganser.multibody.parsing as our_parsing
 import merganser.multibody.plant as our_plant
+from tests.support.pydrake_viewers import kept
 
 pytestmark = pytest.mark.reference
 
@@ -34,7 +35,7 @@ LIBRARIES = [(ours, our_math), (drake, drake_math)]
 
 @pytest.fixture(scope="module")
 def meshcats() -> list[tuple[Any, Any, Any]]:
-    return [(geometry, math, geometry.Meshcat(port=0)) for geometry, math in LIBRARIES]
+    return [(geometry, math, kept(geometry.Meshcat(port=0))) for geometry, math in LIBRARIES]
 
 
 def both(meshcats: Any, act: Any) -> tuple[Any, Any]:
@@ -259,7 +260,7 @@ def test_animations_count_frames_and_refuse_types_in_the_same_way() -> None:
 def published(parts: Any, model: str, params: dict[str, Any]) -> tuple[Any, str]:
     """A Meshcat in which a model has been drawn, and the name of the visualizer."""
     geometry, framework, plant_module, parsing, analysis = parts
-    meshcat = geometry.Meshcat(port=0)
+    meshcat = kept(geometry.Meshcat(port=0))
     builder = framework.DiagramBuilder()
     plant, scene_graph = plant_module.AddMultibodyPlantSceneGraph(builder, time_step=0.01)
     parsing.Parser(plant).AddModels(str(MODELS / model))
