@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.analysis.plan.model_tape import ModelTape, move_model, run_model, take_results
+from merganser.analysis.plan.model_tape import ModelTape, move_model, run_model, take_results, tape_at
 from merganser.framework.native import kernel, specialize
 
 __all__ = ["Columns"]
@@ -18,7 +18,7 @@ Array = NDArray[Any]
 @kernel
 def run_columns(
     # Model:
-    tape_in: Any,  # see model_tape.py
+    address: int,  # of a Tape, see model_tape.py
     # In:
     times_in: Any,  # [s], shape [N]
     period: float,  # time between two steps [s]
@@ -29,13 +29,14 @@ def run_columns(
     results_out: Any,  # shape [N, n]
 ) -> int:
     """Returns how many columns could be computed."""
+    tape = tape_at(address)
     for column in range(times_in.shape[0]):
         state, result = states_in[column], results_out[column]
         for step in range(num_steps):
-            move_model(tape_in, times_in[column] + step * period, state, 0, inputs_in[column], 0)
-            if not run_model(tape_in):
+            move_model(tape, times_in[column] + step * period, state, 0, inputs_in[column], 0)
+            if not run_model(tape):
                 return column
-            take_results(tape_in, result, 0)
+            take_results(tape, result, 0)
             state = result
     num_columns: int = times_in.shape[0]
     return num_columns
@@ -56,7 +57,7 @@ class Columns:
     def __init__(self, context: Any, fixed_input: Any, is_discrete: bool) -> None:
         self._tape = ModelTape(context, fixed_input, is_discrete)
         one, row = np.zeros(1), np.zeros((1, 1))
-        self._run = specialize(run_columns, self._tape.fields, one, 0.0, 1, row, row, row)
+        self._run = specialize(run_columns, self._tape.address, one, 0.0, 1, row, row, row)
 
     def is_current(self) -> bool:
         """Whether it is still right."""
@@ -76,6 +77,6 @@ class Columns:
         Returns:
             How many of them there are.
         """
-        count: int = self._run(self._tape.fields, times, float(period), int(num_steps), states, inputs, results)
+        count: int = self._run(self._tape.address, times, float(period), int(num_steps), states, inputs, results)
         self._tape.settle()
         return count

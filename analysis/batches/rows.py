@@ -8,9 +8,8 @@ order, so to the last bit. Several workers run in as many threads.
 from __future__ import annotations
 
 import contextlib
-import itertools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,18 +21,27 @@ from merganser.analysis.batches.batch_contexts import (
     result_offsets,
     routing_of,
 )
-from merganser.analysis.integrators import step_fields as sf
+from merganser.analysis.integrators.problem import clear, step_problem_at
+from merganser.analysis.integrators.step_state import Step
 from merganser.analysis.integrators.stepping import first_step_size
 from merganser.analysis.plan import loop_state as f
 from merganser.analysis.plan.loop import advance
-from merganser.analysis.plan.loop_state import problem_at, progress_of
+from merganser.analysis.plan.loop_state import problem_at
 from merganser.analysis.plan.plan import make_plan
 from merganser.analysis.simulation.clocks import clocks_at, forget_strikes
 from merganser.analysis.simulation.event_schedule import EventSchedule
 from merganser.framework.core.inside import may_have_witnesses
 from merganser.framework.native import device, kernel, kernel_address
-from merganser.framework.native.memory.records_of_arrays import copy_of_record, numbers_of
-from merganser.framework.native.memory.tape import call_kernel, doubles_at, integers_at
+from merganser.framework.native.memory.records_of_arrays import (
+    FLOAT,
+    INTEGER,
+    ArrayOf,
+    address_of_record,
+    new_record,
+    place_arrays,
+    record_at_address,
+)
+from merganser.framework.native.memory.tape import call_kernel
 from merganser.framework.native.operations.assembly import offset_in
 
 if TYPE_CHECKING:
@@ -46,12 +54,41 @@ __all__ = ["BatchWorker"]
 
 Array = NDArray[Any]
 
-_number = itertools.count()
-# The progress of a worker: an array of integers.
-ROW = next(_number)  # the one in progress, or the next one
-STAGE = next(_number)  # of that row, see below
-STEPS_LEFT = next(_number)  # until the loop returns
-NUM_MARKS = next(_number)
+
+class Rows(NamedTuple):
+    """The rows that a worker simulates, and how far it is; Python keeps the arrays.
+
+    Attributes:
+        loop: the kernel `advance`.
+        problem: address of the plan's Problem.
+        progress, step: those of the loop and of the integrator as they are at the start of a row.
+        row: the one in progress, or the next one.
+        stage: of that row, see below.
+        steps_left: until the loop returns.
+        boundary: up to which time [s].
+        offsets: in the flat array: time, then other values, shape [m].
+        results_at: in the flat array, shape [k].
+        rows: values at `offsets`, shape [n, m].
+        results: shape [n, k].
+        counts: shape [n, number of counts].
+    """
+
+    loop: int
+    problem: int
+    progress: f.Progress
+    step: Step
+    row: int
+    stage: int
+    steps_left: int
+    boundary: float
+    offsets: Annotated[Array, ArrayOf(INTEGER)]
+    results_at: Annotated[Array, ArrayOf(INTEGER)]
+    rows: Annotated[Array, ArrayOf(FLOAT, 2)]
+    results: Annotated[Array, ArrayOf(FLOAT, 2)]
+    counts: Annotated[Array, ArrayOf(INTEGER, 2)]
+
+
+_rows_at = record_at_address(Rows)
 
 # Stages of a row.
 LOAD, INITIALIZE, ADVANCE = range(3)
@@ -62,25 +99,15 @@ _MOST_MENDED = 32  # how often operations may ask for more room, of one worker
 
 
 @device
-def _load(
-    p: Any, values: Any, progress_in: Any, step_fields: Any, step_reals: Any, offsets: Any, row: Any
-) -> None:
+def _load(p: Any, given: Any, row: Any) -> None:
     """Puts everything at its start: the loop, the integrator and the values of the Context."""
-    progress = integers_at(p.progress)
-    for k in range(progress_in.shape[0]):
-        progress[k] = progress_in[k]
-    s = integers_at(p.step)
-    integrator_reals, memory = doubles_at(s[sf.REALS]), doubles_at(s[sf.MEMORY])
-    for k in range(step_fields.shape[0]):
-        s[k] = step_fields[k]
-    for k in range(step_reals.shape[0]):
-        integrator_reals[k] = step_reals[k]
-    for k in range(s[sf.MEMORY_SIZE]):
-        memory[k] = 0.0
-    for k in range(offsets.shape[0]):
+    problem, values, offsets = step_problem_at(p.step), p.values, given.offsets
+    p.progress, problem.step = given.progress, given.step
+    clear(problem.memory)
+    for k in range(len(offsets)):
         values[offsets[k]] = row[k]
-    if s[sf.NUM_STATES]:
-        integrator_reals[sf.IDEAL_STEP_SIZE] = first_step_size(p.step)
+    if len(problem.state):
+        problem.step.ideal_step_size = first_step_size(p.step)
 
 
 @device
@@ -89,7 +116,7 @@ def _make_first_events_due(p: Any, now: Any, time: float) -> None:
 
     It is as if a step had just ended; that is not counted.
     """
-    clocks = doubles_at(p.clocks)
+    clocks = p.clocks
     forget_strikes(clocks, p.num_clocks)
     now.due, now.next_time = clocks_at(clocks, p.num_clocks, time), time
     now.stage, now.num_steps, now.steps_left = f.ENDING, -1, 1
@@ -98,49 +125,36 @@ def _make_first_events_due(p: Any, now: Any, time: float) -> None:
 
 @kernel
 def advance_rows(
-    # Model:
-    loop: int,  # address of the kernel `advance`
-    problem: int,  # address of the plan's Problem
-    progress_in: Any,  # its Progress as integers, as it is at the start
-    step_fields_in: Any,  # the same of the integrator, whose memory is 0 at the start
-    step_reals_in: Any,
-    places_in: Any,  # in the flat array: time, then other values, shape [m]
-    results_at: Any,  # in the flat array, shape [k]
-    # In:
-    rows_in: Any,  # values at `places_in`, shape [n, m]
-    boundary_time: float,  # [s]
-    # Out:
-    marks: Any,  # progress of the worker
-    results_out: Any,  # shape [n, k]
-    counts_out: Any,  # shape [n, number of counts]
+    address: int,  # of a Rows
 ) -> int:
     """Runs rows to the end, or until Python is needed: returns why, see loop_state.py; DONE after the last row."""
-    p = problem_at(problem)
-    now = progress_of(p)
-    values = doubles_at(p.values)
-    while marks[ROW] < rows_in.shape[0]:
-        n = marks[ROW]
-        if marks[STAGE] == LOAD:
-            _load(p, values, progress_in, step_fields_in, step_reals_in, places_in, rows_in[n])
+    given = _rows_at(address)
+    p = problem_at(given.problem)
+    now, values, rows = p.progress, p.values, given.rows
+    results_at, results, counts = given.results_at, given.results, given.counts
+    while given.row < rows.shape[0]:
+        n = given.row
+        if given.stage == LOAD:
+            _load(p, given, rows[n])
             _make_first_events_due(p, now, values[0])
-            marks[STAGE] = INITIALIZE
-        if marks[STAGE] == INITIALIZE:
-            outcome = call_kernel(loop, (problem,))
+            given.stage = INITIALIZE
+        if given.stage == INITIALIZE:
+            outcome = call_kernel(given.loop, (given.problem,))
             if outcome != f.PAUSE:
                 return outcome
-            now.boundary = boundary_time
-            marks[STAGE] = ADVANCE
-        now.steps_left = marks[STEPS_LEFT]
-        outcome = call_kernel(loop, (problem,))
-        marks[STEPS_LEFT] = now.steps_left
+            now.boundary = given.boundary
+            given.stage = ADVANCE
+        now.steps_left = given.steps_left
+        outcome = call_kernel(given.loop, (given.problem,))
+        given.steps_left = now.steps_left
         if outcome != f.DONE:
             return outcome
-        for k in range(results_at.shape[0]):
-            results_out[n, k] = values[results_at[k]]
-        counts_out[n, 0], counts_out[n, 1] = now.num_steps, now.num_state_updates
-        counts_out[n, 2], counts_out[n, 3] = now.num_updates, now.num_publishes
-        marks[ROW] += 1
-        marks[STAGE] = LOAD
+        for k in range(len(results_at)):
+            results[n, k] = values[results_at[k]]
+        counts[n, 0], counts[n, 1] = now.num_steps, now.num_state_updates
+        counts[n, 2], counts[n, 3] = now.num_updates, now.num_publishes
+        given.row += 1
+        given.stage = LOAD
     return f.DONE
 
 
@@ -193,17 +207,16 @@ class BatchWorker:
         if not self.is_usable():
             raise LookupError
         plan._enter(math.inf, -1, 0)
-        integrator._integers[sf.IS_CURRENT] = 0
-        self._start = copy_of_record(plan.now)
-        self._start_as_integers = numbers_of(self._start)
-        self._step_fields: Array = integrator._integer_array[: sf.NUM_STATES].copy()  # those before the problem
-        self._step_reals: Array = integrator._real_array.copy()
+        integrator._step.is_current = 0
+        self._rows = rows = new_record(Rows)
+        self._address: int = address_of_record(rows)
+        rows.loop, rows.problem = kernel_address(advance, plan.address), plan.address
+        rows.progress, rows.step = plan.now, integrator._step
+        place_arrays(rows, offsets=self.offsets, results_at=self.results_at)
         self.may_read_abstract_values = may_read_abstract_values(context)
         self._num_mended = 0
         self._logs: list[tuple[Any, int]] = []  # that are in use, and how many samples they had before
         self._abstract_state: Sequence[Any] = ()  # from which the simulation in progress has started
-        self._marks: Array = np.zeros(NUM_MARKS, dtype=np.int64)
-        self._loop = kernel_address(advance, plan.address)
 
     def _find_settled(self) -> list[int] | None:
         """The abstract state variables that are brought up to date when Python takes over; None if that is not all."""
@@ -240,16 +253,17 @@ class BatchWorker:
 
     def begin(self) -> None:
         """Begins with the first row."""
-        self._marks[ROW] = self._marks[STAGE] = 0
+        self._rows.row = self._rows.stage = 0
 
     def row(self) -> int:
         """The row in progress, or the next one."""
-        return self._marks.item(ROW)
+        row: int = self._rows.row
+        return row
 
     def skip_row(self) -> None:
         """Leaves the row in progress to Python."""
-        self._marks[ROW] += 1
-        self._marks[STAGE] = LOAD
+        self._rows.row += 1
+        self._rows.stage = LOAD
 
     def run(self, rows: Array, boundary_time: float, results: Array, counts: Array, num_steps: int) -> int | None:
         """Goes on with rows, from where it was.
@@ -264,14 +278,12 @@ class BatchWorker:
         Returns:
             0 after the last row, 1 after `num_steps`; None if the row in progress is one that Python has to simulate.
         """
-        plan, marks = self._plan, self._marks
-        marks[STEPS_LEFT] = num_steps
+        plan = self._plan
+        self._rows.boundary, self._rows.steps_left = boundary_time, num_steps
+        place_arrays(self._rows, rows=rows, results=results, counts=counts)
         plan._begin_slice()
         while True:
-            outcome: int = advance_rows(
-                self._loop, plan.address, self._start_as_integers, self._step_fields, self._step_reals,
-                self.offsets, self.results_at, rows, boundary_time, marks, results, counts,
-            )  # fmt: skip
+            outcome: int = advance_rows(self._address)
             if outcome == f.DONE:
                 return 0
             if outcome == f.PAUSE:
@@ -288,7 +300,7 @@ class BatchWorker:
         self._plan._lower()
         self.forget_samples()
         self.use_abstract_state(self._abstract_state)
-        self._marks[STAGE] = LOAD
+        self._rows.stage = LOAD
         return self.is_usable()
 
     def offsets_of_input(self, port: int) -> Array:
@@ -312,7 +324,7 @@ class BatchWorker:
             slots[n].value = box
         self._logs = [(box.get_value(), box.get_value().num_samples()) for box in boxes]
         self._plan._place_logs()
-        self._start.room_in_logs = self._plan.now.room_in_logs
+        self._rows.progress.room_in_logs = self._plan.now.room_in_logs
 
     def forget_samples(self) -> None:
         """Takes out of the logs what a simulation has written that is not complete."""

@@ -18,11 +18,13 @@ from numpy.typing import NDArray
 
 from merganser.analysis.plan.model_tape import (
     ModelTape,
+    complex_tape_at,
     move_complex_model,
     move_model,
     run_model,
     take_results,
     take_slopes,
+    tape_at,
 )
 from merganser.framework.core.context.native_code import may_compile
 from merganser.framework.native import compiled_form, device, kernel_address
@@ -56,7 +58,7 @@ IS_DISCRETE = next(_number)
 REALS = next(_number)  # address of r
 FAILURE = next(_number)  # where an exception goes that Python has raised
 ANSWER = next(_number)  # function of Python that does what operations do not; 0 if it is not to be called
-TAPES = next(_number)  # addresses of the fields of tapes (model_tape.py) of F and G; 0 where there are none
+TAPES = next(_number)  # addresses of the tapes (model_tape.py) of F and G; 0 where there are none
 _ = next(_number)
 COMPLEX_TAPES = next(_number)  # and of those for complex numbers
 _ = next(_number)
@@ -118,7 +120,7 @@ class FilterWorkspace:
         f[N], f[P], f[M], f[IS_DISCRETE] = n, p, num_inputs, is_discrete
         f[REALS], f[FAILURE] = address_of_array(self.reals), address_of_array(self._failure)
         f[ANSWER] = 0 if model is None else id(self)
-        f[TAPES : TAPES + len(tapes)] = [address_of_array(tape.fields) for tape in tapes]
+        f[TAPES : TAPES + len(tapes)] = [tape.address for tape in tapes]
         f[TIME:] = offsets[:-1]
         self._address = address_of_array(f)
         self.put(PROCESS_NOISE, W)
@@ -209,7 +211,7 @@ def _evaluate(p: int, function: int, x: int, target: int) -> int:
     f = integers_at(p)
     r = doubles_at(f[REALS])
     if f[TAPES + function] != 0:
-        tape = integers_at(f[TAPES + function])
+        tape = tape_at(f[TAPES + function])
         move_model(tape, r[f[TIME]], r, x, r, f[INPUT])
         if run_model(tape):
             take_results(tape, r, target)
@@ -233,7 +235,7 @@ def _complex_slopes(p: int, function: int, x: int, target: int) -> int:
     r = doubles_at(f[REALS])
     if f[COMPLEX_TAPES + function] == 0:
         return _ask_python(p, 1, function, x, target)
-    tape = integers_at(f[COMPLEX_TAPES + function])
+    tape = complex_tape_at(f[COMPLEX_TAPES + function])
     for j in range(f[N]):
         move_complex_model(tape, r[f[TIME]], r, x, r, f[INPUT], j)
         if not run_model(tape):

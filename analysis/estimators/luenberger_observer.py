@@ -13,7 +13,7 @@ from merganser.analysis.estimators.observer_code import KeptAlive, ObserverCode
 from merganser.framework import Context, LeafOutputPort, System
 from merganser.framework.core.context.native_code import FAILURE, InputOf, NativeCode
 from merganser.framework.core.scalars.element_functions import left_to_right_product
-from merganser.framework.native.memory.addresses import address_of_array
+from merganser.framework.native.memory.records_of_arrays import Placed, integers_of
 
 __all__ = ["LuenbergerObserver"]
 
@@ -90,9 +90,15 @@ class _LuenbergerCode(ObserverCode):
 
         observer: Any = self.observer
         dynamics, output = model.tapes()
-        f: list[Any] = [0] * o.NUM_FIELDS
-        f[o.FAILURE], f[o.STATE], f[o.RESULT] = FAILURE, state, result
-        f[o.DYNAMICS], f[o.OUTPUT] = address_of_array(dynamics.fields), address_of_array(output.fields)
-        f[o.MEASURED], f[o.INPUT] = InputOf(0), InputOf(1) if observer._u is not None else 0
-        f[o.GAIN], f[o.ERROR] = observer._L, np.zeros(observer._y.size())
-        return NativeCode(o.LUENBERGER, tuple(f), KeptAlive(dynamics, output))
+        (n, p), u, error = observer._L.shape, observer._u, np.zeros(observer._y.size())
+        gain = np.ascontiguousarray(observer._L)
+        record = o.Observer(
+            dynamics.address, output.address,
+            xhat=Placed(state, (n,)),
+            y=Placed(InputOf(0), (p,)),
+            u=Placed(0, (0,)) if u is None else Placed(InputOf(1), (u.size(),)),
+            result=Placed(result, (n,)),
+            gain=gain,
+            error=error,
+        )  # fmt: skip
+        return NativeCode(o.LUENBERGER, (FAILURE, *integers_of(record)), KeptAlive(dynamics, output, gain, error))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.analysis.integrators import step_fields as f
+from merganser.analysis.integrators import step_state as f
 from merganser.analysis.integrators.dense_output import DenseOutput
 from merganser.analysis.integrators.problem import return_to_start
 from merganser.analysis.integrators.settings import IntegratorSettings
@@ -30,7 +30,7 @@ from merganser.framework.core.context.native_code import may_compile
 from merganser.framework.core.context.nonfinite import blame_derivatives, is_finite
 from merganser.framework.core.inside import scalar_of, sources_of_breaks
 from merganser.framework.native.compiler.argument_types import type_key
-from merganser.framework.native.memory.addresses import address_of_array
+from merganser.framework.native.memory.records_of_arrays import copy_of_record, place_arrays
 from merganser.framework.native.memory.tape import SUCCEEDED
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class IntegratorBase(IntegratorSettings):
         """
         self._system.ValidateContext(context)
         context.require_root(type(self).__name__)
-        if self._integers[f.IS_STEPPING]:
+        if self._step.is_stepping:
             self._refuse_within_a_step("reset_context")
         if not hasattr(context.store.scalar, "real"):
             raise TypeError(
@@ -179,11 +179,9 @@ class IntegratorBase(IntegratorSettings):
         if self._sources_of_breaks:
             self._note_breaks()
         self._memory_before, self._bulk_before = self._memory.copy(), np.zeros(len(self._bulk))
-        s = self._integers
-        s[f.NUM_STATES], s[f.NUM_QUATERNIONS] = n, len(self._quaternions)
-        s[f.ERROR_ORDER] = self.get_error_estimate_order()
-        has_place = len(self._arrays) <= f.MOST_ARRAYS
-        self._may_be_compiled = _MAY_COMPILE and dtype == np.float64 and 0 < n <= self.most_compiled and has_place
+        self._step.num_quaternions = len(self._quaternions)
+        self._step.error_order = int(self.get_error_estimate_order())
+        self._may_be_compiled = _MAY_COMPILE and dtype == np.float64 and 0 < n <= self.most_compiled
         if self._may_be_compiled:
             self._check_arrays()
             self._background_code = () if self.is_compiled_at_once else _background_code_of(type(self).attempt)
@@ -205,9 +203,9 @@ class IntegratorBase(IntegratorSettings):
         times = sorted({time for times in given for time in times})
         # Half of the rounding: sums of a time and a step size that end there do not reach the break.
         breaks: Any = np.array([[time, time - 0.5 * rounding_at(time)] for time in times]).ravel()
-        self._integers[f.NUM_BREAKS] = len(times) if len(self._x) else 0
+        self._step.num_breaks = len(times) if len(self._x) else 0
         self._breaks = breaks
-        self._integer_array[f.BREAKS] = address_of_array(breaks)
+        place_arrays(self._problem, breaks=breaks)
         self._given_breaks = given  # last: an interrupt before that leaves nothing half noted
 
     def _check_arrays(self) -> None:
@@ -305,9 +303,9 @@ class IntegratorBase(IntegratorSettings):
                 conflict.
         """
         self._bound_context()
-        r = self._reals
-        shortest, longest = r[f.MIN_STEP_SIZE], r[f.MAX_STEP_SIZE]
-        if self._integers[f.IS_FIXED_STEP] and math.isinf(longest):
+        s = self._step
+        shortest, longest = s.min_step_size, s.max_step_size
+        if self._step.is_fixed_step and math.isinf(longest):
             raise RuntimeError(
                 f"{type(self).__name__} takes fixed steps and has no step size; call set_maximum_step_size."
             )
@@ -319,9 +317,9 @@ class IntegratorBase(IntegratorSettings):
         first = self._initial_step_size
         if first is None:
             first = self.first_step_share * longest if math.isfinite(longest) else _FIRST_STEP_SIZE
-        r[f.WANTED_FIRST] = first
-        r[f.IDEAL_STEP_SIZE] = first_step_size(self)
-        if self._integers[f.IS_STEPPING]:
+        s.wanted_first = first
+        s.ideal_step_size = first_step_size(self)
+        if self._step.is_stepping:
             self._refuse_within_a_step("Initialize")
         if not self._is_prepared:
             self._prepare_all()
@@ -342,7 +340,7 @@ class IntegratorBase(IntegratorSettings):
             ValueError: one of the times lies in the past.
             RuntimeError: a value is not finite, or the accuracy cannot be met.
         """
-        if self._integers[f.IS_STEPPING]:
+        if self._step.is_stepping:
             self._refuse_within_a_step("IntegrateNoFurtherThanTime")
         self.begin_advance()
         time = self._store.flat.item(0).real
@@ -385,10 +383,10 @@ class IntegratorBase(IntegratorSettings):
             ValueError: that time lies in the past.
             RuntimeError: the integrator is not in fixed-step mode, or a value is not finite.
         """
-        if not self._integers[f.IS_FIXED_STEP]:
+        if not self._step.is_fixed_step:
             name = type(self).__name__
             raise RuntimeError(f"{name} is under error control; call set_fixed_step_mode(True) for a fixed step.")
-        if self._integers[f.IS_STEPPING]:
+        if self._step.is_stepping:
             self._refuse_within_a_step("IntegrateWithSingleFixedStepToTime")
         if not self._is_initialized:
             self.Initialize()
@@ -397,14 +395,14 @@ class IntegratorBase(IntegratorSettings):
         if len(self._x) == 0 or t_target == time:
             self._bound_context().put_time(t_target)
             return True
-        s, r = self._integers, self._reals
-        longest = r[f.MAX_STEP_SIZE]
+        s = self._step
+        longest = s.max_step_size
         note_steps(1, len(self._store.slots))
         try:
-            r[f.MAX_STEP_SIZE], s[f.IS_SINGLE] = math.inf, True
+            s.max_step_size, s.is_single = math.inf, True
             status = self._take_step(t_target)
         finally:
-            r[f.MAX_STEP_SIZE], s[f.IS_SINGLE] = longest, False
+            s.max_step_size, s.is_single = longest, False
         if status != f.SHORTER:
             self._check(status)
         return status == SUCCEEDED
@@ -423,15 +421,17 @@ class IntegratorBase(IntegratorSettings):
             self._check(status)
         return bool(self._store.flat[0] == target)
 
-    def _keep(self) -> tuple[bytes, int, NDArray[Any], NDArray[Any]]:
+    def _keep(self) -> tuple[Any, NDArray[Any], NDArray[Any]]:
         """What steps change beside time and state, as it is now, for `_return_to`."""
-        return bytes(self._reals), self._integers[f.NUM_STEPS], self._memory.copy(), self._bulk.copy()
+        return copy_of_record(self._step), self._memory.copy(), self._bulk.copy()
 
-    def _return_to(self, kept: tuple[bytes, int, NDArray[Any], NDArray[Any]]) -> None:
-        """Undoes several steps that are to be taken once more, but for the time and the state."""
-        reals, num_steps, self._memory[:], self._bulk[:] = kept
-        self._reals[:] = memoryview(reals).cast(self._reals.format)
-        self._integers[f.NUM_STEPS], self._integers[f.KNOWS_START] = num_steps, 0
+    def _return_to(self, kept: tuple[Any, NDArray[Any], NDArray[Any]]) -> None:
+        """Undoes several steps that are to be taken once more, but for the time, the state and what was counted."""
+        step, self._memory[:], self._bulk[:] = kept
+        now = self._step
+        step.counts, step.is_current, step.has_moved, step.knows_start = now.counts, now.is_current, now.has_moved, 0
+        step.is_recorded = now.is_recorded
+        self._problem.step = step
 
     def _take_step(self, target: float) -> int:
         """Takes a step, compiled or in Python."""
@@ -458,11 +458,11 @@ class IntegratorBase(IntegratorSettings):
 
     def _check(self, status: int) -> None:
         """Raises what a step has come to that could not be taken."""
-        time, r = self._store.flat.item(0).real, self._reals
+        time, s = self._store.flat.item(0).real, self._step
         if status == f.TOO_FINE:
             raise RuntimeError(
                 f"{type(self).__name__} of system '{self._system.GetSystemPathname()}': at time {time} s steps of "
-                f"{r[f.MAX_STEP_SIZE]} s at most are shorter than what time can resolve there, about "
+                f"{s.max_step_size} s at most are shorter than what time can resolve there, about "
                 f"{RESOLUTION * abs(time):.3g} s. Set a larger maximum step size, or begin at an earlier time."
             )
         if status == f.MISFIT:
@@ -471,18 +471,18 @@ class IntegratorBase(IntegratorSettings):
                 f"than the state, {len(self._x)}; see _make_arrays."
             )
         if status == f.NOT_FINITE:
-            self._blame(time, r[f.H])
+            self._blame(time, s.h)
         if status == f.INACCURATE:
             raise RuntimeError(
-                f"{type(self).__name__}: at time {time} s the error {r[f.ERROR]:.3g} of a step of {r[f.H]:.3g} s is "
-                f"larger than the accuracy {r[f.ACCURACY]:.3g}, and shorter steps are not allowed. The system may "
+                f"{type(self).__name__}: at time {time} s the error {s.error:.3g} of a step of {s.h:.3g} s is "
+                f"larger than the accuracy {s.accuracy:.3g}, and shorter steps are not allowed. The system may "
                 "be stiff or not smooth: loosen the accuracy, or accept the error with "
                 "set_throw_on_minimum_step_size_violation(False)."
             )
 
     def _blame(self, time: float, h: float) -> NoReturn:
         """Repeats a failed step up to the first derivatives that are not finite, and names their origin."""
-        self._integers[f.KNOWS_START] = 0
+        self._step.knows_start = 0
         self._is_searching_for_blame = True
         compiled = self._compiled_steps() if self.is_compiled_at_once else None
         try:
@@ -490,7 +490,7 @@ class IntegratorBase(IntegratorSettings):
                 self._attempt_step()
             else:
                 compiled.attempt_step()
-            if math.isinf(self._reals[f.ERROR]):
+            if math.isinf(self._step.error):
                 raise RuntimeError(
                     f"{type(self).__name__}: at time {time} s the equations of a step of {h:.3g} s could not be "
                     "solved, and shorter steps are not allowed. The system may not be smooth there, or its state is "
@@ -510,11 +510,11 @@ class IntegratorBase(IntegratorSettings):
     @_dense_output.setter
     def _dense_output(self, recorded: DenseOutput | None) -> None:
         self._dense_output_ = recorded
-        self._integers[f.IS_RECORDED] = recorded is not None
+        self._step.is_recorded = recorded is not None
 
     def _record(self) -> int:
         """Records the step that has just been completed."""
-        output, start, end = self._dense_output_, self._reals[f.START], self._store.flat.item(0).real
+        output, start, end = self._dense_output_, self._step.start, self._store.flat.item(0).real
         assert output is not None
         number = output.get_number_of_segments()
         try:

@@ -7,19 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from merganser.analysis.integrators import step_fields as f
 from merganser.analysis.integrators.base import IntegratorBase
 from merganser.analysis.integrators.problem import (
     Problem,
     combine,
     evaluate,
     evaluate_start,
-    integers_of,
     largest,
     matrix,
     move,
-    reals_of,
     scale,
+    step_of,
     vector,
 )
 from merganser.analysis.integrators.tableaus import (
@@ -58,8 +56,8 @@ __all__ = [
 @kernel
 def try_runge_kutta_step(p: Problem) -> int:
     """Equations (1) to (3) of tableaus.py. Sums are taken in a fixed order, so that all forms have the same results."""
-    r, c, k, change = reals_of(p), vector(p, FRACTIONS), matrix(p, K), vector(p, CHANGE)
-    time, h = r[f.START], r[f.H]
+    s, c, k, change = step_of(p), vector(p, FRACTIONS), matrix(p, K), vector(p, CHANGE)
+    time, h = s.start, s.h
     _scale_weights(p, h)
     h_a, num_stages = matrix(p, SCALED), len(k)
     status = evaluate_start(p, k[0])
@@ -72,10 +70,10 @@ def try_runge_kutta_step(p: Problem) -> int:
     if vector(p, ENDS_IN_LAST_STAGE)[0] == 0.0:
         combine(change, h_a[num_stages], k, num_stages)
         move(p, time + h, change)  # (2)
-    r[f.ERROR] = 0.0
-    if not integers_of(p)[f.IS_FIXED_STEP]:
+    s.error = 0.0
+    if not step_of(p).is_fixed_step:
         combine(change, h_a[num_stages + 1], k, num_stages)
-        r[f.ERROR] = largest(change)  # (3)
+        s.error = largest(change)  # (3)
     return status
 
 

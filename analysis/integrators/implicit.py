@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.analysis.integrators import newton_arrays as a
-from merganser.analysis.integrators import step_fields as f
 from merganser.analysis.integrators.base import IntegratorBase
 from merganser.analysis.integrators.collocation import CollocationMethod
 from merganser.analysis.integrators.jacobian import FullMatrix, JacobianComputationScheme, LinearAlgebra
@@ -23,11 +22,11 @@ Shapes = list[tuple[tuple[int, ...], Any]]  # of arrays, with their types
 
 _MOST_COMPILED = 30  # state variables of compiled steps; beyond, LAPACK's factorizations are faster
 _COUNTS = (
-    ("derivative_evaluations", f.EVALUATIONS),
-    ("jacobian_evaluations", f.JACOBIANS),
-    ("derivative_evaluations_for_jacobian", f.EVALUATIONS_FOR_JACOBIANS),
-    ("iteration_matrix_factorizations", f.FACTORIZATIONS),
-    ("newton_raphson_iterations", f.ITERATIONS),
+    ("derivative_evaluations", "evaluations"),
+    ("jacobian_evaluations", "jacobians"),
+    ("derivative_evaluations_for_jacobian", "evaluations_for_jacobians"),
+    ("iteration_matrix_factorizations", "factorizations"),
+    ("newton_raphson_iterations", "iterations"),
 )
 
 
@@ -99,57 +98,57 @@ class ImplicitIntegrator(IntegratorBase):
             ("integrator_num_substep_failures", failures),
         ]
         for name, field in _COUNTS:
-            result, error = self._integers[f.COUNTS + field], self._integers[f.ERROR_COUNTS + field]
+            result, error = getattr(self._step_counts.of_result, field), self._error_count(field)
             if name != "derivative_evaluations":  # the base class has that one
                 summary.append((f"integrator_num_{name}", result + error))
             summary.append((f"integrator_num_integrator_{name}", result))
             summary.append((f"integrator_num_error_estimator_{name}", error))
         return summary
 
-    def _count(self, number: int) -> int:
+    def _count(self, name: str) -> int:
         """What has been counted, for the result and for the error estimate."""
-        count: int = self._integers[f.COUNTS + number]
-        return count + self._error_count(number)
+        count: int = getattr(self._step_counts.of_result, name)
+        return count + self._error_count(name)
 
-    def _error_count(self, number: int) -> int:
-        count: int = self._integers[f.ERROR_COUNTS + number]
+    def _error_count(self, name: str) -> int:
+        count: int = getattr(self._step_counts.of_error, name)
         return count
 
     def get_num_jacobian_evaluations(self) -> int:
         """Number of Jacobians computed."""
-        return self._count(f.JACOBIANS)
+        return self._count("jacobians")
 
     def get_num_derivative_evaluations_for_jacobian(self) -> int:
         """Number of evaluations of derivatives for the differences of Jacobians."""
-        return self._count(f.EVALUATIONS_FOR_JACOBIANS)
+        return self._count("evaluations_for_jacobians")
 
     def get_num_iteration_matrix_factorizations(self) -> int:
         """Number of times that the matrices of the iterations were factored."""
-        return self._count(f.FACTORIZATIONS)
+        return self._count("factorizations")
 
     def get_num_newton_raphson_iterations(self) -> int:
         """Number of iterations."""
-        return self._count(f.ITERATIONS)
+        return self._count("iterations")
 
     def get_num_error_estimator_derivative_evaluations(self) -> int:
         """Number of evaluations of derivatives that only the error estimate needed."""
-        return self._error_count(f.EVALUATIONS)
+        return self._error_count("evaluations")
 
     def get_num_error_estimator_jacobian_evaluations(self) -> int:
         """Number of Jacobians that only the error estimate needed."""
-        return self._error_count(f.JACOBIANS)
+        return self._error_count("jacobians")
 
     def get_num_error_estimator_derivative_evaluations_for_jacobian(self) -> int:
         """Number of evaluations for the Jacobians that only the error estimate needed."""
-        return self._error_count(f.EVALUATIONS_FOR_JACOBIANS)
+        return self._error_count("evaluations_for_jacobians")
 
     def get_num_error_estimator_iteration_matrix_factorizations(self) -> int:
         """Number of matrices factored that only the error estimate needed."""
-        return self._error_count(f.FACTORIZATIONS)
+        return self._error_count("factorizations")
 
     def get_num_error_estimator_newton_raphson_iterations(self) -> int:
         """Number of iterations that only the error estimate needed."""
-        return self._error_count(f.ITERATIONS)
+        return self._error_count("iterations")
 
     # ------------------------------------------------------------------ arrays
 

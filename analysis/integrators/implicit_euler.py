@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from merganser.analysis.integrators import newton_arrays as a
-from merganser.analysis.integrators import step_fields as f
+from merganser.analysis.integrators import step_state as f
 from merganser.analysis.integrators.collocation import CollocationMethod, radau_iia
 from merganser.analysis.integrators.implicit import ImplicitIntegrator
 from merganser.analysis.integrators.jacobian import FullMatrix, LinearAlgebra, VelocityMatrix
@@ -17,12 +17,11 @@ from merganser.analysis.integrators.problem import (
     add,
     clear,
     copy,
-    integers_of,
     largest,
     matrix,
     move,
-    reals_of,
     scale,
+    step_of,
     subtract,
     vector,
 )
@@ -39,12 +38,12 @@ _HALF = _WHOLE + a.NUM_OF_SOLVER
 @kernel
 def try_implicit_euler_step(p: Problem) -> int:
     """Equations (1) to (3) of ImplicitEulerIntegrator."""
-    r = reals_of(p)
+    s = step_of(p)
     status = begin_attempt(p)
     if status == SUCCEEDED:
-        status = _take_both_halves(p, r[f.START], r[f.H], not integers_of(p)[f.IS_FIXED_STEP])
+        status = _take_both_halves(p, s.start, s.h, not s.is_fixed_step)
     if status == f.UNSOLVED:
-        r[f.ERROR] = math.inf
+        s.error = math.inf
         status = SUCCEEDED
     return status
 
@@ -52,27 +51,27 @@ def try_implicit_euler_step(p: Problem) -> int:
 @device
 def _take_both_halves(p: Problem, time: float, h: float, has_estimate: bool) -> int:
     whole, half = matrix(p, _WHOLE + a.Z), matrix(p, _HALF + a.Z)
-    offset, change, r = vector(p, a.OFFSET), vector(p, a.CHANGE), reals_of(p)
+    offset, change, s = vector(p, a.OFFSET), vector(p, a.CHANGE), step_of(p)
     clear(whole[0])
     clear(offset)
     status = SUCCEEDED
     if has_estimate:
-        status = solve(p, _WHOLE, time, h, f.ERROR_COUNTS)  # (3)
+        status = solve(p, _WHOLE, time, h, s.counts.of_error)  # (3)
     scale(half, 0.5, whole)
     if status == SUCCEEDED:
-        status = solve(p, _HALF, time, 0.5 * h, f.COUNTS)  # (1)
+        status = solve(p, _HALF, time, 0.5 * h, s.counts.of_result)  # (1)
     copy(offset, half[0])
     if has_estimate:
         subtract(half[0], whole[0], offset)
     if status == SUCCEEDED:
-        status = solve(p, _HALF, time + 0.5 * h, 0.5 * h, f.COUNTS)  # (2)
+        status = solve(p, _HALF, time + 0.5 * h, 0.5 * h, s.counts.of_result)  # (2)
     if status == SUCCEEDED:
         add(change, offset, half[0])
         move(p, time + h, change)
-        r[f.ERROR] = 0.0
+        s.error = 0.0
         if has_estimate:
             subtract(whole[0], whole[0], change)
-            r[f.ERROR] = largest(whole[0])
+            s.error = largest(whole[0])
     return status
 
 

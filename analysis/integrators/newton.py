@@ -24,7 +24,7 @@ import math
 from typing import Any
 
 from merganser.analysis.integrators import newton_arrays as a
-from merganser.analysis.integrators import step_fields as f
+from merganser.analysis.integrators import step_state as f
 from merganser.analysis.integrators.newton_algebra import difference, factor, improve
 from merganser.analysis.integrators.problem import (
     Problem,
@@ -32,13 +32,12 @@ from merganser.analysis.integrators.problem import (
     copy,
     evaluate,
     go_to,
-    integers_of,
     largest,
     matrix,
     move,
-    reals_of,
     save_bulk,
     state_of,
+    step_of,
     vector,
 )
 from merganser.framework.native import device
@@ -68,13 +67,13 @@ _SMALL_CENTRAL = 1e-2
 @device
 def begin_attempt(p: Problem) -> int:
     """Looks at the start of the step, once for all attempts, and drops a Jacobian that must or should not be kept."""
-    s = integers_of(p)
-    if s[f.KNOWS_START]:
+    s = step_of(p)
+    if s.knows_start:
         return SUCCEEDED
     status = evaluate(p, vector(p, a.XDOT_START))
     if status == SUCCEEDED:
-        s[f.KNOWS_START] = 1
-        s[f.COUNTS + f.EVALUATIONS] += 1
+        s.knows_start = 1
+        s.counts.of_result.evaluations += 1
         kept, knobs = vector(p, a.KEPT), vector(p, a.KNOBS)
         kept[a.IS_NEW] = 0.0
         if kept[a.IS_SLOW] or knobs[a.IS_FULL_NEWTON] or not knobs[a.REUSES_JACOBIAN]:
@@ -84,7 +83,7 @@ def begin_attempt(p: Problem) -> int:
 
 
 @device
-def solve(p: Problem, solver: int, time: float, h: float, counts: int) -> int:
+def solve(p: Problem, solver: int, time: float, h: float, counts: Any) -> int:
     """Solves for the stages of a step, with a new Jacobian if need be.
 
     Args:
@@ -93,7 +92,7 @@ def solve(p: Problem, solver: int, time: float, h: float, counts: int) -> int:
         solver: number of its first array.
         time: where the step begins [s].
         h: its size [s].
-        counts: where to count.
+        counts: where to count, a NewtonCounts.
     """
     kept, z, guess = vector(p, a.KEPT), matrix(p, solver + a.Z), matrix(p, solver + a.Z_GUESS)
     factored, tolerance = vector(p, solver + a.FACTORED), _tolerance(p)
@@ -128,15 +127,15 @@ def solve(p: Problem, solver: int, time: float, h: float, counts: int) -> int:
 def _tolerance(p: Problem) -> float:
     """Largest error of the iterations in any state variable."""
     magnitude = max(1.0, largest(vector(p, a.X_START)))
-    if integers_of(p)[f.IS_FIXED_STEP]:
+    if step_of(p).is_fixed_step:
         return _SHARE_OF_STATE * magnitude
-    return max(_SHARE_OF_ACCURACY * reals_of(p)[f.ACCURACY], 1e-14 * magnitude)
+    return max(_SHARE_OF_ACCURACY * step_of(p).accuracy, 1e-14 * magnitude)
 
 
 @device
-def _iterate(p: Problem, solver: int, time: float, h: float, tolerance: float, counts: int) -> int:
+def _iterate(p: Problem, solver: int, time: float, h: float, tolerance: float, counts: Any) -> int:
     """Improves the stages until they are as good as the tolerance; UNSOLVED also if a value is not finite."""
-    s, z, xdot = integers_of(p), matrix(p, solver + a.Z), matrix(p, solver + a.F)
+    z, xdot = matrix(p, solver + a.Z), matrix(p, solver + a.F)
     c, factored, change = matrix(p, solver + a.METHOD)[a.C], vector(p, solver + a.FACTORED), vector(p, a.CHANGE)
     is_full_newton, num_stages = vector(p, a.KNOBS)[a.IS_FULL_NEWTON], len(z)
     size_before = math.nan
@@ -151,8 +150,8 @@ def _iterate(p: Problem, solver: int, time: float, h: float, tolerance: float, c
             status = evaluate(p, xdot[k])
             if status != SUCCEEDED:
                 return status
-        s[counts + f.EVALUATIONS] += num_stages
-        s[counts + f.ITERATIONS] += 1
+        counts.evaluations += num_stages
+        counts.iterations += 1
         size = improve(p, solver, h)
         if size == 0.0:
             return SUCCEEDED
@@ -174,7 +173,7 @@ def _iterate(p: Problem, solver: int, time: float, h: float, tolerance: float, c
 
 
 @device
-def _factor_for(p: Problem, solver: int, h: float, counts: int) -> None:
+def _factor_for(p: Problem, solver: int, h: float, counts: Any) -> None:
     """Prepares to solve (2) for steps of size h, unless the factors there are serve as well."""
     kept, factored = vector(p, a.KEPT), vector(p, solver + a.FACTORED)
     is_same_J = factored[a.FACTORED_FOR] == kept[a.J_NUMBER]
@@ -183,35 +182,35 @@ def _factor_for(p: Problem, solver: int, h: float, counts: int) -> None:
         save_bulk(p)
         factor(p, solver, matrix(p, a.J), h)
         factored[a.FACTORED_FOR], factored[a.H_FACTORED] = kept[a.J_NUMBER], h
-        integers_of(p)[counts + f.FACTORIZATIONS] += 1
+        counts.factorizations += 1
 
 
 # ---------------------------------------------------------------------- Jacobians
 
 
 @device
-def linearize_at_start(p: Problem, counts: int) -> int:
+def linearize_at_start(p: Problem, counts: Any) -> int:
     """Computes the Jacobian at the start of the step."""
     kept = vector(p, a.KEPT)
     copy(vector(p, a.X_BASE), vector(p, a.X_START))
     copy(vector(p, a.XDOT_BASE), vector(p, a.XDOT_START))
     kept[a.J_NUMBER] += 1.0
     save_bulk(p)
-    status = _take_differences(p, reals_of(p)[f.START], matrix(p, a.J), counts)
+    status = _take_differences(p, step_of(p).start, matrix(p, a.J), counts)
     kept[a.HAS_J] = 1.0 if status == SUCCEEDED else 0.0
     return status
 
 
 @device
-def _linearize_at_end(p: Problem, solver: int, time: float, h: float, counts: int) -> int:
+def _linearize_at_end(p: Problem, solver: int, time: float, h: float, counts: Any) -> int:
     """Prepares to solve (2) with a Jacobian at the last stage, for one iteration."""
-    s, z, change = integers_of(p), matrix(p, solver + a.Z), vector(p, a.CHANGE)
+    z, change = matrix(p, solver + a.Z), vector(p, a.CHANGE)
     add(change, vector(p, a.OFFSET), z[len(z) - 1])
     move(p, time + h, change)
     status = evaluate(p, vector(p, a.XDOT_BASE))
     if status != SUCCEEDED:
         return status
-    s[counts + f.EVALUATIONS] += 1
+    counts.evaluations += 1
     copy(vector(p, a.X_BASE), state_of(p))
     J = matrix(p, a.J_ITERATION)
     status = _take_differences(p, time + h, J, counts)
@@ -219,14 +218,14 @@ def _linearize_at_end(p: Problem, solver: int, time: float, h: float, counts: in
         vector(p, solver + a.FACTORED)[a.FACTORED_FOR] = -1.0
         save_bulk(p)
         factor(p, solver, J, h)
-        s[counts + f.FACTORIZATIONS] += 1
+        counts.factorizations += 1
     return status
 
 
 @device
-def _take_differences(p: Problem, time: float, J: Any, counts: int) -> int:
+def _take_differences(p: Problem, time: float, J: Any, counts: Any) -> int:
     """The partials of the derivatives at X_BASE, where they are XDOT_BASE; row j is for variable j."""
-    s, x, up, down = integers_of(p), vector(p, a.X_BASE), vector(p, a.XDOT_UP), vector(p, a.XDOT_BASE)
+    x, up, down = vector(p, a.X_BASE), vector(p, a.XDOT_UP), vector(p, a.XDOT_BASE)
     is_central = vector(p, a.KNOBS)[a.IS_CENTRAL]
     num_evaluations = 0
     for j in range(len(x)):
@@ -252,7 +251,7 @@ def _take_differences(p: Problem, time: float, J: Any, counts: int) -> int:
         x[j] = value
         num_evaluations += 1
         difference(J[j], up, down, width)
-    s[counts + f.JACOBIANS] += 1
-    s[counts + f.EVALUATIONS] += num_evaluations
-    s[counts + f.EVALUATIONS_FOR_JACOBIANS] += num_evaluations
+    counts.jacobians += 1
+    counts.evaluations += num_evaluations
+    counts.evaluations_for_jacobians += num_evaluations
     return SUCCEEDED

@@ -1,7 +1,7 @@
 """The primitives in which steps are written: evaluate the derivatives, move to a time and state, combine the stages.
 
 Each has a Python and a compiled implementation. In compiled code the problem `p` is the address of an integrator's
-integers (step_fields.py), and values are in the flat array of the Context. In Python it is the integrator itself, and
+StepProblem (step_state.py), and values are in the flat array of the Context. In Python it is the integrator itself, and
 arrays may hold numbers of any type. So a method, or the control of steps, is written once for both.
 """
 
@@ -13,16 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.analysis.integrators import step_fields as f
+from merganser.analysis.integrators import step_state as f
+from merganser.analysis.integrators.step_state import StepProblem
 from merganser.framework.core.context.nonfinite import is_finite
 from merganser.framework.native import compiled_form, device
-from merganser.framework.native.memory.tape import (
-    SUCCEEDED,
-    call_kernel,
-    call_python,
-    doubles_at,
-    integers_at,
-)
+from merganser.framework.native.memory.records_of_arrays import field_at_address, fields_of, record_at_address
+from merganser.framework.native.memory.tape import SUCCEEDED, call_kernel, call_python
 from merganser.framework.native.memory.views import described_array
 
 if TYPE_CHECKING:
@@ -44,7 +40,6 @@ __all__ = [
     "evaluate_start",
     "go_to",
     "integer_vector",
-    "integers_of",
     "is_finite_start",
     "largest",
     "matrix",
@@ -52,7 +47,6 @@ __all__ = [
     "move_back",
     "multiply",
     "quaternions_of",
-    "reals_of",
     "record",
     "remember",
     "return_to_start",
@@ -63,6 +57,8 @@ __all__ = [
     "square_root",
     "state_changes",
     "state_of",
+    "step_of",
+    "step_problem_at",
     "subtract",
     "time_of",
     "vector",
@@ -71,27 +67,30 @@ __all__ = [
 Problem = Any  # an IntegratorBase, or an address
 Array = NDArray[Any]
 
-# ---------------------------------------------------------------------- fields and arrays
+# ---------------------------------------------------------------------- records and arrays
+
+step_problem_at = record_at_address(StepProblem)  # of compiled code
 
 
-def integers_of(p: IntegratorBase) -> Any:
-    """The integers of step_fields.py."""
-    return p._integers
+def step_of(p: IntegratorBase) -> Any:
+    """The Step of step_state.py."""
+    return p._step
 
 
-@compiled_form(integers_of)
-def _integers_of(p: int) -> Any:
-    return integers_at(p)
+@compiled_form(step_of)
+@device
+def _step_of(p: int) -> Any:
+    return step_problem_at(p).step
 
 
-def reals_of(p: IntegratorBase) -> Any:
-    """The floats of step_fields.py."""
-    return p._reals
-
-
-@compiled_form(reals_of)
-def _reals_of(p: int) -> Any:
-    return doubles_at(integers_at(p)[f.REALS])
+# state_of(p), the continuous state in the Context; who changes it says so by `state_changes`.
+state_of = field_at_address(StepProblem, "state", lambda p: p._x)
+# Room for the derivatives at the end of the step.
+end_derivatives_of = field_at_address(StepProblem, "xdot_end", lambda p: p._xdot_end)
+# Where quaternions of length 1 start in the state.
+quaternions_of = field_at_address(StepProblem, "quaternions", lambda p: p._quaternions)
+# Times where what the derivatives depend on is not smooth, each with a time just before it [s].
+breaks_of = field_at_address(StepProblem, "breaks", lambda p: p._breaks)
 
 
 def _array(p: IntegratorBase, number: int) -> Any:
@@ -99,16 +98,12 @@ def _array(p: IntegratorBase, number: int) -> Any:
 
 
 # Arrays of the method: vector(p, number) and matrix(p, number), of one and of two dimensions, or of other numbers.
-vector = described_array("float64", 1, f.ARRAYS, _array)
-matrix = described_array("float64", 2, f.ARRAYS, _array)
-complex_vector = described_array("complex128", 1, f.ARRAYS, _array)
-complex_matrix = described_array("complex128", 2, f.ARRAYS, _array)
-integer_vector = described_array("int64", 1, f.ARRAYS, _array)
-
-# state_of(p), the continuous state in the Context; who changes it says so by `state_changes`.
-state_of = described_array("float64", 1, f.STATE, lambda p: p._x, is_one_of_many=False)
-# Room for the derivatives at the end of the step.
-end_derivatives_of = described_array("float64", 1, f.XDOT_END, lambda p: p._xdot_end, is_one_of_many=False)
+_AT = fields_of(StepProblem)["arrays"].start
+vector = described_array("float64", 1, _AT, _array)
+matrix = described_array("float64", 2, _AT, _array)
+complex_vector = described_array("complex128", 1, _AT, _array)
+complex_matrix = described_array("complex128", 2, _AT, _array)
+integer_vector = described_array("int64", 1, _AT, _array)
 
 
 # ---------------------------------------------------------------------- time and state
@@ -122,27 +117,7 @@ def time_of(p: IntegratorBase) -> float:
 
 @compiled_form(time_of)
 def _time_of(p: int) -> float:
-    return doubles_at(integers_at(p)[f.VALUES])[0]
-
-
-def quaternions_of(p: IntegratorBase) -> Any:
-    """Where quaternions of length 1 start in the state."""
-    return p._quaternions
-
-
-@compiled_form(quaternions_of)
-def _quaternions_of(p: int) -> Any:
-    return integers_at(integers_at(p)[f.QUATERNIONS])
-
-
-def breaks_of(p: IntegratorBase) -> Any:
-    """Times where what the derivatives depend on is not smooth, each with a time just before it [s]."""
-    return p._breaks
-
-
-@compiled_form(breaks_of)
-def _breaks_of(p: int) -> Any:
-    return doubles_at(integers_at(p)[f.BREAKS])
+    return step_problem_at(p).time[0]
 
 
 def move(p: IntegratorBase, time: float, change: Array) -> None:
@@ -154,21 +129,21 @@ def move(p: IntegratorBase, time: float, change: Array) -> None:
 
 
 @device
-def _size_for(s: Any, array: Array) -> int:
+def _size_for(problem: Any, array: Array) -> int:
     """The size of the state; 0 if the array, which is to be of this size, is not."""
-    n: int = s[f.NUM_STATES]
+    n = len(problem.state)
     if len(array) != n:
-        s[f.IS_MISFIT] = 1
+        problem.step.is_misfit = 1
         n = 0
     return n
 
 
 @compiled_form(move)
 def _move(p: int, time: float, change: Array) -> None:
-    s = integers_at(p)
-    values, x_start = doubles_at(s[f.VALUES]), doubles_at(s[f.X_START])
-    for j in range(_size_for(s, change)):
-        values[1 + j] = x_start[j] + change[j]
+    problem = step_problem_at(p)
+    state, x_start = problem.state, problem.x_start
+    for j in range(_size_for(problem, change)):
+        state[j] = x_start[j] + change[j]
     _set_time(p, time)
     _state_changes(p)
 
@@ -183,10 +158,10 @@ def go_to(p: IntegratorBase, time: float, x: Array) -> None:
 
 @compiled_form(go_to)
 def _go_to(p: int, time: float, x: Array) -> None:
-    s = integers_at(p)
-    values = doubles_at(s[f.VALUES])
-    for j in range(_size_for(s, x)):
-        values[1 + j] = x[j]
+    problem = step_problem_at(p)
+    state = problem.state
+    for j in range(_size_for(problem, x)):
+        state[j] = x[j]
     _set_time(p, time)
     _state_changes(p)
 
@@ -200,11 +175,17 @@ def set_time(p: IntegratorBase, time: float) -> None:
 @compiled_form(set_time)
 @device
 def _set_time(p: int, time: float) -> None:
-    s = integers_at(p)
-    doubles_at(s[f.VALUES])[0] = time
-    s[f.HAS_MOVED] = 1
-    if s[f.CHANGING] & f.WITH_TIME:
-        s[f.IS_CURRENT] = 0
+    problem = step_problem_at(p)
+    problem.time[0] = time
+    _note_change(problem, f.WITH_TIME)
+
+
+@device
+def _note_change(problem: Any, what: int) -> None:
+    s = problem.step
+    s.has_moved = 1
+    if problem.evaluation.changing & what:
+        s.is_current = 0
 
 
 def state_changes(p: IntegratorBase) -> None:
@@ -215,28 +196,23 @@ def state_changes(p: IntegratorBase) -> None:
 @compiled_form(state_changes)
 @device
 def _state_changes(p: int) -> None:
-    s = integers_at(p)
-    s[f.HAS_MOVED] = 1
-    if s[f.CHANGING] & f.WITH_STATE:
-        s[f.IS_CURRENT] = 0
+    _note_change(step_problem_at(p), f.WITH_STATE)
 
 
 def move_back(p: IntegratorBase) -> None:
     """Returns to the start of the step."""
     store, down = p._store, p._down
     store.invalid |= down["time"] | down["xc"]
-    store.flat[0] = p._reals[f.START]
+    store.flat[0] = p._step.start
     p._x[:] = p._x_start
 
 
 @compiled_form(move_back)
 @device
 def _move_back(p: int) -> None:
-    s = integers_at(p)
-    values, x_start = doubles_at(s[f.VALUES]), doubles_at(s[f.X_START])
-    for j in range(s[f.NUM_STATES]):
-        values[1 + j] = x_start[j]
-    _set_time(p, doubles_at(s[f.REALS])[f.START])
+    problem = step_problem_at(p)
+    _copy(problem.state, problem.x_start)
+    _set_time(p, problem.step.start)
     _state_changes(p)
 
 
@@ -245,63 +221,54 @@ def remember(p: IntegratorBase) -> None:
     p._x_start[:] = p._x
     if len(p._memory):
         p._memory_before[:] = p._memory
-    p._integers[f.IS_BULK_SAVED] = 0
-
-
-@device
-def _copy_numbers(target: int, source: int, size: int) -> None:
-    values, target_values = doubles_at(source), doubles_at(target)
-    for k in range(size):
-        target_values[k] = values[k]
+    p._step.is_bulk_saved = 0
 
 
 @compiled_form(remember)
 def _remember(p: int) -> None:
-    s = integers_at(p)
-    values, x_start = doubles_at(s[f.VALUES]), doubles_at(s[f.X_START])
-    for j in range(s[f.NUM_STATES]):
-        x_start[j] = values[1 + j]
-    _copy_numbers(s[f.MEMORY_BEFORE], s[f.MEMORY], s[f.MEMORY_SIZE])
-    s[f.IS_BULK_SAVED] = 0
-    for k in range(f.NUM_COUNTED):
-        s[f.BEFORE + k] = s[f.COUNTED + k]
-    s[f.WAS_CURRENT] = s[f.IS_CURRENT]
+    problem = step_problem_at(p)
+    s = problem.step
+    _copy(problem.x_start, problem.state)
+    _copy(problem.memory_before, problem.memory)
+    s.is_bulk_saved = 0
+    s.before = s.counts
+    s.was_current = s.is_current
 
 
 def save_bulk(p: IntegratorBase) -> None:
     """To be called before `_bulk` is changed; only the first time in a step it does something."""
-    if not p._integers[f.IS_BULK_SAVED]:
+    if not p._step.is_bulk_saved:
         p._bulk_before[:] = p._bulk
-        p._integers[f.IS_BULK_SAVED] = 1
+        p._step.is_bulk_saved = 1
 
 
 @compiled_form(save_bulk)
 def _save_bulk(p: int) -> None:
-    s = integers_at(p)
-    if not s[f.IS_BULK_SAVED]:
-        _copy_numbers(s[f.BULK_BEFORE], s[f.BULK], s[f.BULK_SIZE])
-        s[f.IS_BULK_SAVED] = 1
+    problem = step_problem_at(p)
+    if not problem.step.is_bulk_saved:
+        _copy(problem.bulk_before, problem.bulk)
+        problem.step.is_bulk_saved = 1
 
 
 def return_to_start(p: IntegratorBase) -> None:
     """Undoes a step that is not taken; what has been counted in it goes on to count."""
-    p._integers[f.IS_STEPPING] = 0  # where an exception has ended it
+    p._step.is_stepping = 0  # where an exception has ended it
     move_back(p)
     p._memory[:] = p._memory_before
-    if p._integers[f.IS_BULK_SAVED]:
+    if p._step.is_bulk_saved:
         p._bulk[:] = p._bulk_before
-    p._reals[f.IDEAL_STEP_SIZE] = p._reals[f.IDEAL_BEFORE]
+    p._step.ideal_step_size = p._step.ideal_before
 
 
 @compiled_form(return_to_start)
 def _return_to_start(p: int) -> None:
-    s = integers_at(p)
+    problem = step_problem_at(p)
+    s = problem.step
     _move_back(p)
-    _copy_numbers(s[f.MEMORY], s[f.MEMORY_BEFORE], s[f.MEMORY_SIZE])
-    if s[f.IS_BULK_SAVED]:
-        _copy_numbers(s[f.BULK], s[f.BULK_BEFORE], s[f.BULK_SIZE])
-    r = doubles_at(s[f.REALS])
-    r[f.IDEAL_STEP_SIZE] = r[f.IDEAL_BEFORE]
+    _copy(problem.memory, problem.memory_before)
+    if s.is_bulk_saved:
+        _copy(problem.bulk, problem.bulk_before)
+    s.ideal_step_size = s.ideal_before
 
 
 # ---------------------------------------------------------------------- derivatives
@@ -310,7 +277,7 @@ def _return_to_start(p: int) -> None:
 def evaluate(p: IntegratorBase, xdot_out: Array) -> int:
     """Computes the derivatives at the present time and state; returns SUCCEEDED, or why the step is not taken."""
     p._update_derivatives()
-    p._integers[f.NUM_EVALUATIONS] += 1
+    p._step_counts.num_evaluations += 1
     xdot_out[:] = p._xdot
     return SUCCEEDED
 
@@ -318,11 +285,12 @@ def evaluate(p: IntegratorBase, xdot_out: Array) -> int:
 @compiled_form(evaluate)
 @device
 def _evaluate(p: int, xdot_out: Array) -> int:
-    s = integers_at(p)
-    status = call_kernel(s[f.EVALUATE], (s[f.EVALUATOR],))
+    problem = step_problem_at(p)
+    s, evaluation = problem.step, problem.evaluation
+    status = call_kernel(evaluation.kernel, (evaluation.argument,))
     if status == SUCCEEDED:
-        s[f.NUM_EVALUATIONS] += 1
-        s[f.IS_CURRENT] = 1
+        s.counts.num_evaluations += 1
+        s.is_current = 1
         _take_derivatives(p, xdot_out)
     return status
 
@@ -330,14 +298,14 @@ def _evaluate(p: int, xdot_out: Array) -> int:
 @device
 def evaluate_start(p: Problem, xdot_out: Array) -> int:
     """Computes k_1 at the start of the step, once for all attempts; not again if the derivatives there are current."""
-    s = integers_of(p)
+    s = step_of(p)
     status = SUCCEEDED
-    if not s[f.KNOWS_START]:
+    if not s.knows_start:
         if is_current(p):
             take_derivatives(p, xdot_out)
         else:
             status = evaluate(p, xdot_out)
-        s[f.KNOWS_START] = status == SUCCEEDED
+        s.knows_start = status == SUCCEEDED
     return status
 
 
@@ -348,8 +316,8 @@ def derivatives_change(p: IntegratorBase) -> None:
 
 @compiled_form(derivatives_change)
 def _derivatives_change(p: int) -> None:
-    s = integers_at(p)
-    s[f.IS_CURRENT], s[f.HAS_MOVED] = 0, 1  # so that Python, if it computes them, does so again
+    s = step_problem_at(p).step
+    s.is_current, s.has_moved = 0, 1  # so that Python, if it computes them, does so again
 
 
 def is_current(p: IntegratorBase) -> bool:
@@ -359,7 +327,7 @@ def is_current(p: IntegratorBase) -> bool:
 
 @compiled_form(is_current)
 def _is_current(p: int) -> bool:
-    return integers_at(p)[f.IS_CURRENT] != 0
+    return step_problem_at(p).step.is_current != 0
 
 
 def take_derivatives(p: IntegratorBase, xdot_out: Array) -> None:
@@ -370,10 +338,10 @@ def take_derivatives(p: IntegratorBase, xdot_out: Array) -> None:
 @compiled_form(take_derivatives)
 @device
 def _take_derivatives(p: int, xdot_out: Array) -> None:
-    s = integers_at(p)
-    n, values = s[f.NUM_STATES], doubles_at(s[f.VALUES])
-    for j in range(_size_for(s, xdot_out)):
-        xdot_out[j] = values[1 + n + j]
+    problem = step_problem_at(p)
+    xdot = problem.xdot
+    for j in range(_size_for(problem, xdot_out)):
+        xdot_out[j] = xdot[j]
 
 
 def is_finite_start(p: IntegratorBase) -> bool:
@@ -383,9 +351,8 @@ def is_finite_start(p: IntegratorBase) -> bool:
 
 @compiled_form(is_finite_start)
 def _is_finite_start(p: int) -> bool:
-    s = integers_at(p)
-    xdot_start, result = doubles_at(s[f.XDOT_START]), True
-    for j in range(s[f.NUM_STATES]):
+    xdot_start, result = step_problem_at(p).xdot_start, True
+    for j in range(len(xdot_start)):
         result = result and math.isfinite(xdot_start[j])
     return result
 
@@ -394,16 +361,16 @@ def _is_finite_start(p: int) -> bool:
 
 
 def attempt(p: IntegratorBase) -> int:
-    """Tries the step of size H."""
+    """Tries the step of size h."""
     return p._attempt_step()
 
 
 @compiled_form(attempt)
 def _attempt(p: int) -> int:
-    s = integers_at(p)
-    s[f.IS_MISFIT] = 0
-    status: int = call_kernel(s[f.ATTEMPT], (p,))
-    return f.MISFIT if s[f.IS_MISFIT] else status
+    problem = step_problem_at(p)
+    problem.step.is_misfit = 0
+    status: int = call_kernel(problem.attempt, (p,))
+    return f.MISFIT if problem.step.is_misfit else status
 
 
 def record(p: IntegratorBase) -> int:
@@ -413,8 +380,8 @@ def record(p: IntegratorBase) -> int:
 
 @compiled_form(record)
 def _record(p: int) -> int:
-    s = integers_at(p)
-    status: int = call_python(s[f.RECORD], s[f.FAILURE])
+    problem = step_problem_at(p)
+    status: int = call_python(problem.record, problem.evaluation.failure)
     return status
 
 
@@ -445,6 +412,7 @@ def copy(out: Array, values: Array) -> None:
 
 
 @compiled_form(copy)
+@device
 def _copy(out: Array, values: Array) -> None:
     for j in range(len(out)):
         out[j] = values[j]

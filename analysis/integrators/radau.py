@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.analysis.integrators import newton_arrays as a
-from merganser.analysis.integrators import step_fields as f
+from merganser.analysis.integrators import step_state as f
 from merganser.analysis.integrators.collocation import CollocationMethod, radau_iia
 from merganser.analysis.integrators.implicit import ImplicitIntegrator, Shapes
 from merganser.analysis.integrators.newton import begin_attempt, linearize_at_start, solve
@@ -19,13 +19,12 @@ from merganser.analysis.integrators.problem import (
     copy,
     evaluate,
     integer_vector,
-    integers_of,
     largest,
     matrix,
     move,
-    reals_of,
     save_bulk,
     state_of,
+    step_of,
     vector,
 )
 from merganser.analysis.integrators.small_lu import factor_shifted, solve_factored
@@ -55,19 +54,19 @@ _SAME_STATE = 1e-9
 @kernel
 def try_radau_step(p: Problem) -> int:
     """Solves equation (1) of collocation.py for the stages z, and estimates the error (5)."""
-    s, r, kept = integers_of(p), reals_of(p), vector(p, a.KEPT)
-    time, h, z = r[f.START], r[f.H], matrix(p, _SOLVER + a.Z)
-    r[f.ERROR] = 0.0
+    s, kept = step_of(p), vector(p, a.KEPT)
+    time, h, z = s.start, s.h, matrix(p, _SOLVER + a.Z)
+    s.error = 0.0
     _note_last_step(p)
     status = begin_attempt(p)
     if status != SUCCEEDED:
         return status
     _guess(p, h)
-    status = solve(p, _SOLVER, time, h, f.COUNTS)
+    status = solve(p, _SOLVER, time, h, s.counts.of_result)
     if status == f.UNSOLVED:
-        r[f.ERROR] = math.inf
+        s.error = math.inf
         return SUCCEEDED
-    if status == SUCCEEDED and not s[f.IS_FIXED_STEP]:
+    if status == SUCCEEDED and not s.is_fixed_step:
         status = _estimate_error(p)
     if status == SUCCEEDED:
         move(p, time + h, z[len(z) - 1])
@@ -80,7 +79,7 @@ def try_radau_step(p: Problem) -> int:
 def _note_last_step(p: Problem) -> None:
     """Notes the stages of the last step, and whether this one goes on from there: the state may have been changed."""
     kept, z, z_before = vector(p, a.KEPT), matrix(p, _SOLVER + a.Z), matrix(p, Z_BEFORE)
-    if not integers_of(p)[f.KNOWS_START]:  # the last step tried was accepted
+    if not step_of(p).knows_start:  # the last step tried was accepted
         kept[a.H_BEFORE] = kept[a.H_TRIED] if is_near(vector(p, a.X_START), vector(p, X_TRIED)) else 0.0
         for k in range(len(z)):
             copy(z_before[k], z[k])
@@ -102,38 +101,39 @@ def _guess(p: Problem, h: float) -> None:
 @device
 def _estimate_error(p: Problem) -> int:
     """Sets the error of the step, equation (5)."""
-    r, kept, error = reals_of(p), vector(p, a.KEPT), vector(p, a.RESIDUAL)
+    s, kept, error = step_of(p), vector(p, a.KEPT), vector(p, a.RESIDUAL)
     if not kept[a.HAS_J]:  # full Newton iterations keep none
-        status = linearize_at_start(p, f.ERROR_COUNTS)
+        status = linearize_at_start(p, s.counts.of_error)
         if status != SUCCEEDED:
             return status
     status = SUCCEEDED
     _filter(p, vector(p, a.XDOT_START))
-    r[f.ERROR] = largest(error)
-    if r[f.ERROR] > r[f.ACCURACY] and kept[a.H_BEFORE] == 0.0:
+    s.error = largest(error)
+    if s.error > s.accuracy and kept[a.H_BEFORE] == 0.0:
         # Far from equilibrium a stiff component spoils it; a second time through the filter mends that
         # (IV.8, (8.20)). Elsewhere that would hide steps that leap over a sudden change.
         xdot = vector(p, a.XDOT_UP)
-        move(p, r[f.START], error)
+        move(p, s.start, error)
         status = evaluate(p, xdot)
         if status == SUCCEEDED:
-            integers_of(p)[f.ERROR_COUNTS + f.EVALUATIONS] += 1
+            s.counts.of_error.evaluations += 1
             _filter(p, xdot)
-            r[f.ERROR] = largest(error)
+            s.error = largest(error)
     return status
 
 
 @device
 def _filter(p: Problem, xdot: Array) -> None:
     """RESIDUAL = (I - h gamma_0 J)^-1 (h gamma_0 xdot + sum_i e_i z_i), equation (5)."""
-    kept, h, gamma_0 = vector(p, a.KEPT), reals_of(p)[f.H], matrix(p, _SOLVER + a.METHOD)[a.GAMMA_0, 0]
+    s, kept, gamma_0 = step_of(p), vector(p, a.KEPT), matrix(p, _SOLVER + a.METHOD)[a.GAMMA_0, 0]
+    h = s.h
     mu = 1.0 / (gamma_0 * h)
     if kept[a.FILTERED_FOR] != kept[a.J_NUMBER] or kept[a.H_FILTERED] != h:
         kept[a.FILTERED_FOR] = -1.0
         save_bulk(p)
         factor_filter(p, mu)
         kept[a.FILTERED_FOR], kept[a.H_FILTERED] = kept[a.J_NUMBER], h
-        integers_of(p)[f.ERROR_COUNTS + f.FACTORIZATIONS] += 1
+        s.counts.of_error.factorizations += 1
     apply_filter(p, mu, xdot)
 
 

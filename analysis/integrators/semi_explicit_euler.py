@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from merganser.analysis.integrators import step_fields as f
 from merganser.analysis.integrators.base import IntegratorBase
 from merganser.analysis.integrators.problem import (
     Problem,
@@ -14,8 +13,8 @@ from merganser.analysis.integrators.problem import (
     evaluate_start,
     integer_vector,
     move,
-    reals_of,
     scale_at,
+    step_of,
     vector,
 )
 from merganser.framework import Context, System
@@ -38,11 +37,11 @@ __all__ = ["SemiExplicitEulerIntegrator"]
 @kernel
 def try_semi_explicit_euler_step(p: Problem) -> int:
     """Equations (1) and (2) of SemiExplicitEulerIntegrator."""
-    r, positions, others = reals_of(p), integer_vector(p, POSITIONS), integer_vector(p, OTHERS)
+    s, positions, others = step_of(p), integer_vector(p, POSITIONS), integer_vector(p, OTHERS)
     xdot_start, xdot = vector(p, XDOT_START), vector(p, XDOT)
     change_of_others, change = vector(p, CHANGE_OF_OTHERS), vector(p, CHANGE)
-    time, h = r[f.START], r[f.H]
-    r[f.ERROR] = 0.0
+    time, h = s.start, s.h
+    s.error = 0.0
     status = evaluate_start(p, xdot_start)
     scale_at(change, others, h, xdot_start)  # (1)
     if len(positions) > 0 and status == SUCCEEDED:

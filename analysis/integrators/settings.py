@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import abc
 import math
-from typing import Any
 
-import numpy as np
-
-from merganser.analysis.integrators import step_fields as f
+from merganser.analysis.integrators.step_state import StepProblem
 from merganser.framework.core.values.arguments import checked_number
-from merganser.framework.native.memory.addresses import address_of_array
+from merganser.framework.native.memory.records_of_arrays import clear_record, new_record
 
 __all__ = ["IntegratorSettings"]
 
@@ -27,13 +24,9 @@ class IntegratorSettings(abc.ABC):
     _is_initialized: bool  # whether Initialize has seen the settings
 
     def __init__(self) -> None:
-        # All that steps depend on and count; single fields are read and written faster this way than in an array.
-        integers: Any = np.zeros(f.NUM_INTEGERS, dtype=np.int64)
-        reals: Any = np.zeros(f.NUM_REALS)
-        self._integer_array, self._real_array = integers, reals
-        integers[f.REALS] = address_of_array(reals)
-        self._integers: Any = memoryview(integers)
-        self._reals: Any = memoryview(reals)
+        self._problem = new_record(StepProblem)
+        self._step = self._problem.step  # all that steps depend on and count
+        self._step_counts = self._step.counts
 
     @abc.abstractmethod
     def supports_error_estimation(self) -> bool:
@@ -48,14 +41,14 @@ class IntegratorSettings(abc.ABC):
 
     def _reset_settings(self) -> None:
         """Sets all knobs to their defaults and all counts to zero."""
-        self._reals[f.MAX_STEP_SIZE] = math.inf
-        self._reals[f.MIN_STEP_SIZE] = 0.0
-        self._integers[f.THROWS] = True
-        self._integers[f.IS_FIXED_STEP] = not self.supports_error_estimation()
+        self._step.max_step_size = math.inf
+        self._step.min_step_size = 0.0
+        self._step.throws = True
+        self._step.is_fixed_step = not self.supports_error_estimation()
         self._target_accuracy: float | None = None
-        self._reals[f.ACCURACY] = self.default_accuracy
+        self._step.accuracy = self.default_accuracy
         self._initial_step_size: float | None = None
-        self._reals[f.IDEAL_STEP_SIZE] = math.nan
+        self._step.ideal_step_size = math.nan
         self._is_initialized = False
         self._reset_knobs()
         self.ResetStatistics()
@@ -64,11 +57,11 @@ class IntegratorSettings(abc.ABC):
 
     def set_maximum_step_size(self, max_step_size: float) -> None:
         """Takes no step longer than this [s]; in fixed-step mode, all steps have this size."""
-        self._reals[f.MAX_STEP_SIZE] = self._positive(max_step_size, "maximum step size")
+        self._step.max_step_size = self._positive(max_step_size, "maximum step size")
 
     def get_maximum_step_size(self) -> float:
         """The longest step allowed [s]."""
-        value: float = self._reals[f.MAX_STEP_SIZE]
+        value: float = self._step.max_step_size
         return value
 
     def set_requested_minimum_step_size(self, min_step_size: float) -> None:
@@ -77,32 +70,32 @@ class IntegratorSettings(abc.ABC):
         size = checked_number(min_step_size, f"{name}: minimum step size [s]")
         if not size >= 0.0:
             raise ValueError(f"{name}: the minimum step size cannot be negative, got {min_step_size}.")
-        self._reals[f.MIN_STEP_SIZE] = size
+        self._step.min_step_size = size
         self._is_initialized = False
 
     def get_requested_minimum_step_size(self) -> float:
         """The shortest step asked for [s]."""
-        value: float = self._reals[f.MIN_STEP_SIZE]
+        value: float = self._step.min_step_size
         return value
 
     def set_throw_on_minimum_step_size_violation(self, throws: bool) -> None:
         """Whether to raise when the accuracy cannot be met with the shortest step, or to accept the error."""
-        self._integers[f.THROWS] = bool(throws)
+        self._step.throws = bool(throws)
 
     def get_throw_on_minimum_step_size_violation(self) -> bool:
         """Whether to raise when the accuracy cannot be met with the shortest step."""
-        return bool(self._integers[f.THROWS])
+        return bool(self._step.throws)
 
     def set_fixed_step_mode(self, flag: bool) -> None:
         """Whether all steps have the maximum step size, without error control."""
         if not flag and not self.supports_error_estimation():
             raise RuntimeError(f"{type(self).__name__} has no error estimate; it can only take fixed steps.")
-        self._integers[f.IS_FIXED_STEP] = bool(flag)
+        self._step.is_fixed_step = bool(flag)
         self._is_initialized = False
 
     def get_fixed_step_mode(self) -> bool:
         """Whether all steps have the maximum step size."""
-        return bool(self._integers[f.IS_FIXED_STEP])
+        return bool(self._step.is_fixed_step)
 
     def set_target_accuracy(self, accuracy: float) -> None:
         """Asks for this much error a step, at most, in any state variable."""
@@ -110,7 +103,7 @@ class IntegratorSettings(abc.ABC):
         if not self.supports_error_estimation():
             raise RuntimeError(f"{type(self).__name__} has no error estimate, so it cannot aim at an accuracy.")
         self._target_accuracy = checked
-        self._reals[f.ACCURACY] = min(checked, self.loosest_accuracy)
+        self._step.accuracy = min(checked, self.loosest_accuracy)
 
     def get_target_accuracy(self) -> float:
         """The accuracy asked for; nan if none was."""
@@ -118,7 +111,7 @@ class IntegratorSettings(abc.ABC):
 
     def get_accuracy_in_use(self) -> float:
         """The accuracy in use: what was asked for, or the method's default."""
-        accuracy: float = self._reals[f.ACCURACY]
+        accuracy: float = self._step.accuracy
         return accuracy
 
     def request_initial_step_size_target(self, step_size: float) -> None:
@@ -139,71 +132,73 @@ class IntegratorSettings(abc.ABC):
 
     def ResetStatistics(self) -> None:
         """Sets all counts to zero."""
-        self._integer_array[f.NUM_STEPS : f.BEFORE] = 0
-        self._real_array[f.PREVIOUS_STEP_SIZE : f.FIRST_STEP_SIZE + 1] = math.nan
+        s = self._step
+        s.num_steps = 0
+        clear_record(self._step_counts)
+        s.previous_step_size = s.largest_step_size = s.smallest_step_size = s.first_step_size = math.nan
 
     def get_num_steps_taken(self) -> int:
         """Number of steps taken."""
-        value: int = self._integers[f.NUM_STEPS]
+        value: int = self._step.num_steps
         return value
 
     def get_num_derivative_evaluations(self) -> int:
         """Number of times that derivatives were asked for."""
-        value: int = self._integers[f.NUM_EVALUATIONS]
+        value: int = self._step.counts.num_evaluations
         return value
 
     def get_num_step_shrinkages_from_error_control(self) -> int:
         """Number of steps tried that had too large an error."""
-        value: int = self._integers[f.NUM_SHRINKAGES]
+        value: int = self._step.counts.num_shrinkages
         return value
 
     def get_num_step_shrinkages_from_substep_failures(self) -> int:
         """Number of steps tried that met a value that was not finite, or equations that could not be solved."""
-        value: int = self._integers[f.NUM_FAILURES]
+        value: int = self._step.counts.num_failures
         return value
 
     def get_num_substep_failures(self) -> int:
         """Number of failures within steps; each is met by a shorter step, so that it is
         `get_num_step_shrinkages_from_substep_failures`."""
-        value: int = self._integers[f.NUM_FAILURES]
+        value: int = self._step.counts.num_failures
         return value
 
     def get_actual_initial_step_size_taken(self) -> float:
         """Size of the first step taken [s]."""
-        value: float = self._reals[f.FIRST_STEP_SIZE]
+        value: float = self._step.first_step_size
         return value
 
     def get_smallest_adapted_step_size_taken(self) -> float:
         """Size of the shortest step that error control chose [s]."""
-        value: float = self._reals[f.SMALLEST_STEP_SIZE]
+        value: float = self._step.smallest_step_size
         return value
 
     def get_largest_step_size_taken(self) -> float:
         """Size of the longest step taken [s]."""
-        value: float = self._reals[f.LARGEST_STEP_SIZE]
+        value: float = self._step.largest_step_size
         return value
 
     def get_previous_integration_step_size(self) -> float:
         """Size of the latest step [s]."""
-        value: float = self._reals[f.PREVIOUS_STEP_SIZE]
+        value: float = self._step.previous_step_size
         return value
 
     def get_ideal_next_step_size(self) -> float:
         """Size that error control wants for the next step [s]."""
-        value: float = self._reals[f.IDEAL_STEP_SIZE]
+        value: float = self._step.ideal_step_size
         return value
 
     def GetStatisticsSummary(self) -> list[tuple[str, float]]:
         """The counts by name."""
         summary: list[tuple[str, float]] = [
-            ("integrator_num_steps_taken", self._integers[f.NUM_STEPS]),
-            ("integrator_actual_initial_step_size_taken", self._reals[f.FIRST_STEP_SIZE]),
-            ("integrator_largest_step_size_taken", self._reals[f.LARGEST_STEP_SIZE]),
+            ("integrator_num_steps_taken", self._step.num_steps),
+            ("integrator_actual_initial_step_size_taken", self._step.first_step_size),
+            ("integrator_largest_step_size_taken", self._step.largest_step_size),
         ]
-        if not self._integers[f.IS_FIXED_STEP]:
+        if not self._step.is_fixed_step:
             summary += [
-                ("integrator_smallest_adapted_step_size_taken", self._reals[f.SMALLEST_STEP_SIZE]),
-                ("integrator_num_step_shrinkages_from_error_control", self._integers[f.NUM_SHRINKAGES]),
+                ("integrator_smallest_adapted_step_size_taken", self._step.smallest_step_size),
+                ("integrator_num_step_shrinkages_from_error_control", self._step.counts.num_shrinkages),
             ]
-        summary.append(("integrator_num_derivative_evaluations", self._integers[f.NUM_EVALUATIONS]))
+        summary.append(("integrator_num_derivative_evaluations", self._step.counts.num_evaluations))
         return summary + self._summary()

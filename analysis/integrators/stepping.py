@@ -2,7 +2,7 @@
 
 One source serves steps in Python, where `p` is the integrator, and compiled ones, see problem.py. Steps begin with
 `begin_step`; then `complete_step` tries, and `note_step` counts what has been taken. Functions return SUCCEEDED, or why
-the step is not taken (step_fields.py).
+the step is not taken (step_state.py).
 """
 
 from __future__ import annotations
@@ -10,19 +10,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from merganser.analysis.integrators import step_fields as f
+from merganser.analysis.integrators import step_state as f
 from merganser.analysis.integrators.problem import (
     Problem,
     attempt,
     breaks_of,
     end_derivatives_of,
     evaluate,
-    integers_of,
     is_finite_start,
     largest,
     move_back,
     quaternions_of,
-    reals_of,
     record,
     remember,
     return_to_start,
@@ -30,6 +28,7 @@ from merganser.analysis.integrators.problem import (
     square_root,
     state_changes,
     state_of,
+    step_of,
     time_of,
 )
 from merganser.analysis.integrators.step_size import is_too_fine, next_step_size, rounding_at
@@ -58,14 +57,14 @@ _is_too_fine, _next_step_size, _margin = device(is_too_fine), device(next_step_s
 @device
 def shortest_step_size(p: Problem) -> float:
     """The shortest step in use [s]: what was asked for, or what time can resolve."""
-    return max(reals_of(p)[f.MIN_STEP_SIZE], _RESOLUTION * max(abs(time_of(p)), 1.0))
+    return max(step_of(p).min_step_size, _RESOLUTION * max(abs(time_of(p)), 1.0))
 
 
 @device
 def first_step_size(p: Problem) -> float:
     """The size of the first attempt from here on [s]."""
-    r = reals_of(p)
-    return min(max(r[f.WANTED_FIRST], shortest_step_size(p)), r[f.MAX_STEP_SIZE])
+    s = step_of(p)
+    return min(max(s.wanted_first, shortest_step_size(p)), s.max_step_size)
 
 
 @device
@@ -76,10 +75,10 @@ def begin_step(p: Problem, target: float) -> int:
         p: the problem.
         target: time where the step is to end at the latest, later than the present one [s].
     """
-    s, r = integers_of(p), reals_of(p)
-    time, longest = time_of(p), r[f.MAX_STEP_SIZE]
-    r[f.END] = target
-    if s[f.NUM_BREAKS] and not s[f.IS_SINGLE]:
+    s = step_of(p)
+    time, longest = time_of(p), s.max_step_size
+    s.end = target
+    if s.num_breaks and not s.is_single:
         target = _stop_before_break(p, time, target)
     room = target - time
     is_last = room <= _STRETCH * longest
@@ -89,13 +88,13 @@ def begin_step(p: Problem, target: float) -> int:
             return f.TOO_FINE
     h = room
     is_cut_short = False
-    if not s[f.IS_FIXED_STEP]:
-        h = min(r[f.IDEAL_STEP_SIZE], longest)
+    if not s.is_fixed_step:
+        h = min(s.ideal_step_size, longest)
         is_cut_short = room < _CUT_SHORT * h
         if is_cut_short or room < _SLIVER * h:
             h = room
-    r[f.START], r[f.TARGET], r[f.ROOM], r[f.H], r[f.IDEAL_BEFORE] = time, target, room, h, r[f.IDEAL_STEP_SIZE]
-    s[f.IS_LAST], s[f.IS_CUT_SHORT], s[f.KNOWS_START] = is_last, is_cut_short, 0
+    s.start, s.target, s.room, s.h, s.ideal_before = time, target, room, h, s.ideal_step_size
+    s.is_last, s.is_cut_short, s.knows_start = is_last, is_cut_short, 0
     remember(p)
     return SUCCEEDED
 
@@ -106,8 +105,8 @@ def _stop_before_break(p: Problem, time: float, target: float) -> float:
 
     So all derivatives of a step are those of one side. Those of the next step are of the other, also at its start.
     """
-    breaks, r, margin = breaks_of(p), reals_of(p), _margin(time)
-    low, high = 0, integers_of(p)[f.NUM_BREAKS]
+    s, breaks, margin = step_of(p), breaks_of(p), _margin(time)
+    low, high = 0, s.num_breaks
     while low < high:  # until the number of breaks that are not later than now, but for rounding
         middle = (low + high) // 2
         if breaks[2 * middle] <= time + margin:
@@ -116,98 +115,98 @@ def _stop_before_break(p: Problem, time: float, target: float) -> float:
             high = middle
     if low > 0 and breaks[2 * low - 2] > time:
         set_time(p, min(breaks[2 * low - 2], target))
-    if low == integers_of(p)[f.NUM_BREAKS] or breaks[2 * low] > target:
+    if low == s.num_breaks or breaks[2 * low] > target:
         return target
     if target - breaks[2 * low] > _margin(target):
-        r[f.END] = breaks[2 * low]
+        s.end = breaks[2 * low]
     return float(breaks[2 * low + 1])
 
 
 @device
 def complete_step(p: Problem) -> int:
     """Tries steps, ever shorter ones, until one is good enough; if there is none, nothing is changed."""
-    s, r = integers_of(p), reals_of(p)
-    s[f.IS_STEPPING] = 1
+    s = step_of(p)
+    s.is_stepping = 1
     status = f.SHORTER
     while status == f.SHORTER:
         status = attempt(p)
         if status == SUCCEEDED:
-            status = _judge(p, s, r)
+            status = _judge(p, s)
         if status == f.SHORTER:
-            s[f.IS_CUT_SHORT] = 0
+            s.is_cut_short = 0
             move_back(p)
-            if s[f.IS_SINGLE]:
+            if s.is_single:
                 break
     if status == SUCCEEDED:
-        status = _finish(p, s, r)
+        status = _finish(p, s)
     if status != SUCCEEDED:
         return_to_start(p)
-    s[f.IS_STEPPING] = 0
+    s.is_stepping = 0
     return status
 
 
 @device
-def _judge(p: Problem, s: Any, r: Any) -> int:
+def _judge(p: Problem, s: Any) -> int:
     """What becomes of an attempt; if a shorter one is to be tried, chooses its size."""
-    h, error = r[f.H], r[f.ERROR]
+    h, error = s.h, s.error
     minimum = shortest_step_size(p)
-    if s[f.IS_FIXED_STEP]:
-        return _judge_fixed_step(p, s, r, 0.5 * h, minimum)
-    wanted = _next_step_size(h, error, r[f.ACCURACY], s[f.ERROR_ORDER])
+    if s.is_fixed_step:
+        return _judge_fixed_step(p, s, 0.5 * h, minimum)
+    wanted = _next_step_size(h, error, s.accuracy, s.error_order)
     if wanted >= h:
-        if not s[f.IS_CUT_SHORT]:  # such a step says little about the next one
-            r[f.IDEAL_STEP_SIZE] = min(max(wanted, r[f.MIN_STEP_SIZE]), r[f.MAX_STEP_SIZE])
+        if not s.is_cut_short:  # such a step says little about the next one
+            s.ideal_step_size = min(max(wanted, s.min_step_size), s.max_step_size)
         return SUCCEEDED
     if h <= _SLIVER * minimum:
         if not math.isfinite(error):
             return f.NOT_FINITE
-        if s[f.THROWS]:
+        if s.throws:
             return f.INACCURATE
-        r[f.IDEAL_STEP_SIZE] = h
+        s.ideal_step_size = h
         return SUCCEEDED
     if math.isfinite(error):
-        s[f.NUM_SHRINKAGES] += 1
+        s.counts.num_shrinkages += 1
     else:
-        s[f.NUM_FAILURES] += 1
+        s.counts.num_failures += 1
         if not is_finite_start(p):
             return f.NOT_FINITE
-    r[f.H] = max(wanted, minimum)
+    s.h = max(wanted, minimum)
     return f.SHORTER
 
 
 @device
-def _judge_fixed_step(p: Problem, s: Any, r: Any, half: float, minimum: float) -> int:
+def _judge_fixed_step(p: Problem, s: Any, half: float, minimum: float) -> int:
     """A step without error control is taken, or half of it if its equations cannot be solved."""
-    if not math.isinf(r[f.ERROR]):
+    if not math.isinf(s.error):
         return SUCCEEDED if math.isfinite(largest(state_of(p))) else f.NOT_FINITE
     if not is_finite_start(p):
         return f.NOT_FINITE
-    s[f.NUM_FAILURES] += 1
-    if not s[f.IS_SINGLE]:
-        r[f.H] = half
+    s.counts.num_failures += 1
+    if not s.is_single:
+        s.h = half
         if half < minimum:
             return f.NOT_FINITE
     return f.SHORTER
 
 
 @device
-def _finish(p: Problem, s: Any, r: Any) -> int:
+def _finish(p: Problem, s: Any) -> int:
     """Sets the time to exactly where the step is to end, and records the step if asked to."""
-    is_last = s[f.IS_LAST] != 0 and r[f.H] == r[f.ROOM]
-    s[f.IS_LAST] = is_last
-    if is_last and time_of(p) != r[f.TARGET]:  # time + h may differ from it in the last digit
-        set_time(p, r[f.TARGET])
-    if s[f.NUM_QUATERNIONS] and scale_quaternions(p, state_of(p)):
+    is_last = s.is_last != 0 and s.h == s.room
+    s.is_last = is_last
+    if is_last and time_of(p) != s.target:  # time + h may differ from it in the last digit
+        set_time(p, s.target)
+    if s.num_quaternions and scale_quaternions(p, state_of(p)):
         state_changes(p)
     status = SUCCEEDED
-    if s[f.IS_RECORDED]:
+    if s.is_recorded:
         xdot_end = end_derivatives_of(p)
         status = evaluate(p, xdot_end)
         if status == SUCCEEDED and not math.isfinite(largest(xdot_end)):
             status = f.NOT_FINITE
-    if is_last and r[f.END] != r[f.TARGET]:
-        set_time(p, r[f.END])
-    return record(p) if status == SUCCEEDED and s[f.IS_RECORDED] else status
+    if is_last and s.end != s.target:
+        set_time(p, s.end)
+    return record(p) if status == SUCCEEDED and s.is_recorded else status
 
 
 @device
@@ -218,7 +217,7 @@ def scale_quaternions(p: Problem, x: Any) -> bool:
         Whether that has changed it.
     """
     starts, has_changed = quaternions_of(p), False
-    for n in range(integers_of(p)[f.NUM_QUATERNIONS]):
+    for n in range(step_of(p).num_quaternions):
         q = starts[n]
         length = square_root(x[q] * x[q] + x[q + 1] * x[q + 1] + x[q + 2] * x[q + 2] + x[q + 3] * x[q + 3])
         if length != 1.0 and length != 0.0:
@@ -231,13 +230,13 @@ def scale_quaternions(p: Problem, x: Any) -> bool:
 @device
 def note_step(p: Problem) -> None:
     """Counts a step that has been taken."""
-    s, r = integers_of(p), reals_of(p)
-    h = r[f.H]
-    if s[f.NUM_STEPS] == 0:
-        r[f.FIRST_STEP_SIZE] = r[f.LARGEST_STEP_SIZE] = h
-    s[f.NUM_STEPS] += 1
-    r[f.PREVIOUS_STEP_SIZE] = h
-    if h > r[f.LARGEST_STEP_SIZE]:
-        r[f.LARGEST_STEP_SIZE] = h
-    if not s[f.IS_FIXED_STEP] and not (s[f.IS_LAST] or h >= r[f.SMALLEST_STEP_SIZE]):
-        r[f.SMALLEST_STEP_SIZE] = h
+    s = step_of(p)
+    h = s.h
+    if s.num_steps == 0:
+        s.first_step_size = s.largest_step_size = h
+    s.num_steps += 1
+    s.previous_step_size = h
+    if h > s.largest_step_size:
+        s.largest_step_size = h
+    if not s.is_fixed_step and not (s.is_last or h >= s.smallest_step_size):
+        s.smallest_step_size = h

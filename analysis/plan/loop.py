@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from merganser.analysis.integrators import step_fields as sf
 from merganser.analysis.integrators.compiled_steps import STEPS
 from merganser.analysis.integrators.explicit_runge_kutta import try_runge_kutta_step
+from merganser.analysis.integrators.problem import copy, step_of, step_problem_at
+from merganser.analysis.integrators.step_state import TOO_FINE
 from merganser.analysis.plan import loop_state as f
-from merganser.analysis.plan.loop_state import group_of, problem_at, progress_of
+from merganser.analysis.plan.loop_state import group_of, problem_at
 from merganser.analysis.plan.running import evaluate, look_now_and_then, note_move, run
 from merganser.analysis.simulation.clocks import strike_after
 from merganser.framework.native import PreparedKernel, device, kernel
@@ -25,10 +26,9 @@ from merganser.framework.native.memory.tape import (
     SUCCEEDED,
     call_kernel,
     call_python,
-    doubles_at,
     integers_at,
 )
-from merganser.framework.native.operations.operation_list import AT
+from merganser.framework.native.operations.operation_list import operations_at
 
 __all__ = ["LOOP", "advance", "group_place"]
 
@@ -41,7 +41,7 @@ def advance(
 ) -> int:
     """Takes steps until there is a reason to end, see loop_state.py."""
     p = problem_at(problem)
-    now = progress_of(p)
+    now = p.progress
     outcome = _end_step(p, now) if now.stage == f.ENDING else SUCCEEDED
     while outcome == SUCCEEDED:
         outcome = _take_step(p, now)
@@ -78,7 +78,7 @@ def _handle(p: Any, now: Any, inputs_begin: int, inputs_end: int, begin: int, en
         outcome = run(p, begin + now.handled, end)
         if outcome == SUCCEEDED:
             return outcome
-        at = integers_at(p.operations)[AT]
+        at = operations_at(p.operations).at
         now.handled = at - begin + (1 if now.returned == at else 0)
         if outcome != f.READ_ANEW:
             return outcome
@@ -143,7 +143,7 @@ def _update(p: Any, now: Any, group: Any) -> int:
 @device
 def _note_updates(p: Any, now: Any, group: Any) -> None:
     if group.flags & f.CHANGES_DERIVATIVES:
-        integers_at(p.step)[sf.IS_CURRENT] = 0
+        step_of(p.step).is_current = 0
     now.changed |= 1 << min(f.FIRST_GROUP_BIT + now.pending, f.LAST_GROUP_BIT)
     now.needs_all = 1
 
@@ -152,7 +152,7 @@ def _note_updates(p: Any, now: Any, group: Any) -> None:
 def _end_step(p: Any, now: Any) -> int:
     """Counts the step, makes the events pending that are due where it ends, and publishes."""
     now.stage = f.ENDING
-    values = doubles_at(p.values)
+    values = p.values
     if not values[0] >= now.next_time:
         now.due = 0
     found = _find_group(p, now.due)
@@ -207,7 +207,8 @@ def group_place(clocks: int, last_place: int) -> int:
 @device
 def _find_group(p: Any, due: int) -> int:
     """The number of the group of these clocks; -1 if there is none."""
-    places, last_place = integers_at(p.places_of_groups), p.last_place
+    places = p.places_of_groups
+    last_place = len(places) - 1
     place = group_place(due, last_place)
     while places[place] > 0:
         n = places[place] - 1
@@ -225,9 +226,9 @@ def _pass_time(p: Any, now: Any) -> int:
     """Lets time pass until the next event, until the boundary time, or as far as one step of the integrator gets."""
     if _has_rung(p):
         return f.PYTHON_STEP
-    values = doubles_at(p.values)
+    values = p.values
     time = values[0]
-    now.next_time, now.due = strike_after(doubles_at(p.clocks), p.num_clocks, time, now.boundary)
+    now.next_time, now.due = strike_after(p.clocks, p.num_clocks, time, now.boundary)
     if math.isnan(now.next_time):
         return f.PYTHON_STEP
     target = now.next_time if now.next_time < now.boundary else now.boundary
@@ -235,37 +236,35 @@ def _pass_time(p: Any, now: Any) -> int:
         return SUCCEEDED
     if p.take_watched_step:
         return call_python(p.take_watched_step, p.failure)
-    if integers_at(p.step)[sf.NUM_STATES] == 0:
+    if len(step_problem_at(p.step).state) == 0:
         values[0] = target
         now.changed |= 1
         return SUCCEEDED
     outcome = call_kernel(p.take_step, (p.step, target))
     note_move(p, now)
-    if outcome not in (SUCCEEDED, RAISED, sf.TOO_FINE):  # what has been computed for an exception counts
-        _forget_step(integers_at(p.step), values)
+    if outcome not in (SUCCEEDED, RAISED, TOO_FINE):  # what has been computed for an exception counts
+        _forget_step(step_problem_at(p.step))
     return outcome if outcome in (SUCCEEDED, RAISED, AGAIN) else f.PYTHON_STEP
 
 
 @device
 def _has_rung(p: Any) -> bool:
     """Whether something has come from outside since Python last took in what had."""
-    notifications = integers_at(p.notifications)
-    for k in range(p.num_notifications):  # noqa: SIM110  it is compiled
-        if integers_at(notifications[2 * k])[0] != notifications[2 * k + 1]:
+    notifications = p.notifications
+    for k in range(len(notifications)):  # noqa: SIM110  it is compiled
+        if integers_at(notifications[k, 0])[0] != notifications[k, 1]:
             return True
     return False
 
 
 @device
-def _forget_step(s: Any, values: Any) -> None:
+def _forget_step(problem: Any) -> None:
     """Takes back what has been counted in a step that will be taken again, with the same derivatives at its start."""
-    for k in range(sf.NUM_COUNTED):
-        s[sf.COUNTED + k] = s[sf.BEFORE + k]
-    if s[sf.WAS_CURRENT] and s[sf.KNOWS_START]:
-        n, xdot_start = s[sf.NUM_STATES], doubles_at(s[sf.XDOT_START])
-        for j in range(n):
-            values[1 + n + j] = xdot_start[j]
-        s[sf.IS_CURRENT] = 1
+    s = problem.step
+    s.counts = s.before
+    if s.was_current and s.knows_start:
+        copy(problem.xdot, problem.xdot_start)
+        s.is_current = 1
 
 
 class _Loop:

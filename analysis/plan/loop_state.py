@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+from numpy.typing import NDArray
 
 from merganser.framework.native import device
-from merganser.framework.native.memory.records_of_arrays import record_at, size_of
-from merganser.framework.native.memory.tape import AGAIN, doubles_at, integers_at
+from merganser.framework.native.memory.records_of_arrays import FLOAT, INTEGER, ArrayOf, record_at_address, size_of
+from merganser.framework.native.memory.tape import AGAIN
 
 # Why the loop ends: what operations come to (framework/native/memory/tape.py), then:
 (
@@ -79,20 +81,20 @@ class Problem(NamedTuple):
     """What the loop works on; Python changes it between calls, or when the program grows.
 
     Attributes:
-        progress: address of a Progress.
+        progress: what changes as the loop runs.
         patience: address of a Patience.
-        step: address of the integrator's integers (integrators/step_fields.py).
+        step: address of the integrator's StepProblem (integrators/step_state.py).
         take_step: kernel that takes its steps.
         all_begin, all_end: operations that compute the derivatives.
         stage_begin, stage_end: those that depend on time or continuous state.
-        num_clocks, clocks: their number and address, see clocks.py.
-        num_notifications, notifications: the same of those that arrive from outside, see ArrivalWatch.
-        values: address of the flat array of the Context: time, continuous state, its derivatives, ...
+        num_clocks, clocks: their number, and what is known of them, see clocks.py.
+        notifications: of what arrives from outside, see ArrivalWatch.
+        values: the flat array of the Context: time, continuous state, its derivatives, ...
         operations: address of the list of operations.
         failure: address of where an exception goes that a function of Python has raised.
         groups: address of the groups.
-        places_of_groups: address of where a group is found by its clocks: its number + 1 or 0, see group_place().
-        last_place: the last index there, a power of 2 minus 1.
+        places_of_groups: where a group is found by its clocks: its number + 1 or 0, see group_place(); their number is
+            a power of 2.
         look: function of Python that looks for signals and shows progress.
         add_group: adds the group of the clocks in `due`.
         make_room: makes room in logs.
@@ -100,7 +102,7 @@ class Problem(NamedTuple):
         take_watched_step: takes a step and watches witness functions; 0 if there are none.
     """
 
-    progress: int
+    progress: Progress
     patience: int
     step: int
     take_step: int
@@ -109,15 +111,13 @@ class Problem(NamedTuple):
     stage_begin: int
     stage_end: int
     num_clocks: int
-    clocks: int
-    num_notifications: int
-    notifications: int
-    values: int
+    clocks: Annotated[NDArray[Any], ArrayOf(FLOAT)]
+    notifications: Annotated[NDArray[Any], ArrayOf(INTEGER, 2)]
+    values: Annotated[NDArray[Any], ArrayOf(FLOAT)]
     operations: int
     failure: int
     groups: int
-    places_of_groups: int
-    last_place: int
+    places_of_groups: Annotated[NDArray[Any], ArrayOf(INTEGER)]
     look: int
     add_group: int
     make_room: int
@@ -197,29 +197,16 @@ FIRST_GROUP_BIT = 1
 LAST_GROUP_BIT = 61
 
 _GROUP_BYTES = 8 * size_of(Group)
-_problem, _progress, _patience, _group = map(record_at, (Problem, Progress, Patience, Group))
-
-
-@device
-def problem_at(address: int) -> Any:
-    """The Problem at an address."""
-    return _problem(doubles_at(address), integers_at(address))
-
-
-@device
-def progress_of(p: Any) -> Any:
-    """The Progress of a Problem."""
-    return _progress(doubles_at(p.progress), integers_at(p.progress))
+problem_at, _patience_at, _group_at = map(record_at_address, (Problem, Patience, Group))
 
 
 @device
 def patience_of(p: Any) -> Any:
     """The Patience of a Problem."""
-    return _patience(doubles_at(p.patience), integers_at(p.patience))
+    return _patience_at(p.patience)
 
 
 @device
 def group_of(p: Any, number: int) -> Any:
     """A Group of a Problem, by its number."""
-    address = p.groups + _GROUP_BYTES * number
-    return _group(doubles_at(address), integers_at(address))
+    return _group_at(p.groups + _GROUP_BYTES * number)

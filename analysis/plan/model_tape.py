@@ -7,8 +7,7 @@ blocks that contain a model, such as observers.
 
 from __future__ import annotations
 
-import itertools
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,89 +17,119 @@ from merganser.framework.core.inside import declared_events, slot_of
 from merganser.framework.math.difference_steps import COMPLEX_STEP
 from merganser.framework.native import device
 from merganser.framework.native.memory.addresses import address_of_array
-from merganser.framework.native.memory.tape import SUCCEEDED, complexes_at, doubles_at, integers_at
+from merganser.framework.native.memory.records_of_arrays import (
+    COMPLEX,
+    FLOAT,
+    INTEGER,
+    ArrayOf,
+    address_of_record,
+    new_record,
+    place_arrays,
+    record_at_address,
+)
+from merganser.framework.native.memory.tape import SUCCEEDED, complexes_at, doubles_at
 from merganser.framework.native.operations.assembly import Assembly, offset_in, order_of_computation
 from merganser.framework.native.operations.operation_list import run_all
 
 __all__ = [
     "ModelTape",
+    "complex_tape_at",
     "move_complex_model",
     "move_model",
     "run_model",
     "take_real_results",
     "take_results",
     "take_slopes",
+    "tape_at",
 ]
 
 _FIRST_STATE = 1  # in the flat array; the time stands before
 
-# Integers that describe a tape to compiled code.
-_number = itertools.count()
-OPERATIONS = next(_number)  # address of the list of operations
-VALUES = next(_number)  # address of the flat array
-STATE = next(_number)  # offset of the state
-NUM_STATES = next(_number)
-INPUT = next(_number)  # offset of the input
-NUM_INPUTS = next(_number)
-RESULTS = next(_number)  # address of the offsets of the results
-NUM_RESULTS = next(_number)
-NUM_FIELDS = next(_number)
+
+class Tape(NamedTuple):
+    """A tape as compiled code knows it.
+
+    Attributes:
+        operations: address of the list of operations.
+        values: address of the flat array, from which results may stand before and behind, too.
+        time, state, input: of the model.
+        results: the offsets of the results.
+    """
+
+    operations: int
+    values: int
+    time: Annotated[NDArray[Any], ArrayOf(FLOAT)]
+    state: Annotated[NDArray[Any], ArrayOf(FLOAT)]
+    input: Annotated[NDArray[Any], ArrayOf(FLOAT)]
+    results: Annotated[NDArray[Any], ArrayOf(INTEGER)]
+
+
+class ComplexTape(NamedTuple):
+    """The same of complex numbers."""
+
+    operations: int
+    values: int
+    time: Annotated[NDArray[Any], ArrayOf(COMPLEX)]
+    state: Annotated[NDArray[Any], ArrayOf(COMPLEX)]
+    input: Annotated[NDArray[Any], ArrayOf(COMPLEX)]
+    results: Annotated[NDArray[Any], ArrayOf(INTEGER)]
+
+
+tape_at, complex_tape_at = record_at_address(Tape), record_at_address(ComplexTape)
 
 
 @device
-def move_model(tape_in: Any, time: float, state_in: Any, state: int, input_in: Any, input_: int) -> None:
+def move_model(tape: Any, time: float, state_in: Any, state: int, input_in: Any, input_: int) -> None:
     """Sets the time, the state (state_in[state:]) and the input (input_in[input_:]) of the model behind a tape."""
-    flat = doubles_at(tape_in[VALUES])
-    flat[0] = time
-    for i in range(tape_in[NUM_STATES]):
-        flat[tape_in[STATE] + i] = state_in[state + i]
-    for i in range(tape_in[NUM_INPUTS]):
-        flat[tape_in[INPUT] + i] = input_in[input_ + i]
+    x, u = tape.state, tape.input
+    tape.time[0] = time
+    for i in range(len(x)):
+        x[i] = state_in[state + i]
+    for i in range(len(u)):
+        u[i] = input_in[input_ + i]
 
 
 @device
-def run_model(tape_in: Any) -> bool:
+def run_model(tape: Any) -> bool:
     """Runs a tape; returns whether all of its operations could do their work."""
-    return run_all(tape_in[OPERATIONS]) == SUCCEEDED
+    return run_all(tape.operations) == SUCCEEDED
 
 
 @device
-def take_results(tape_in: Any, target_out: Any, target: int) -> None:
+def take_results(tape: Any, target_out: Any, target: int) -> None:
     """Copies the results of a tape to target_out[target:]."""
-    flat, offsets = doubles_at(tape_in[VALUES]), integers_at(tape_in[RESULTS])
-    for i in range(tape_in[NUM_RESULTS]):
-        target_out[target + i] = flat[offsets[i]]
+    values, offsets = doubles_at(tape.values), tape.results
+    for i in range(len(offsets)):
+        target_out[target + i] = values[offsets[i]]
 
 
 @device
 def move_complex_model(
-    tape_in: Any, time: float, state_in: Any, state: int, input_in: Any, input_: int, j: int
+    tape: Any, time: float, state_in: Any, state: int, input_in: Any, input_: int, j: int
 ) -> None:
     """Puts time, state and input into a tape of complex numbers, with a tiny imaginary step in element j of [x; u]."""
-    flat = complexes_at(tape_in[VALUES])
-    flat[0] = complex(time, 0.0)
-    for i in range(tape_in[NUM_STATES]):
-        flat[tape_in[STATE] + i] = complex(state_in[state + i], COMPLEX_STEP if i == j else 0.0)
-    for i in range(tape_in[NUM_INPUTS]):
-        flat[tape_in[INPUT] + i] = complex(
-            input_in[input_ + i], COMPLEX_STEP if tape_in[NUM_STATES] + i == j else 0.0
-        )
+    x, u = tape.state, tape.input
+    tape.time[0] = complex(time, 0.0)
+    for i in range(len(x)):
+        x[i] = complex(state_in[state + i], COMPLEX_STEP if i == j else 0.0)
+    for i in range(len(u)):
+        u[i] = complex(input_in[input_ + i], COMPLEX_STEP if len(x) + i == j else 0.0)
 
 
 @device
-def take_real_results(tape_in: Any, target_out: Any) -> None:
+def take_real_results(tape: Any, target_out: Any) -> None:
     """Copies the real parts of the results of a tape of complex numbers to target_out."""
-    flat, offsets = complexes_at(tape_in[VALUES]), integers_at(tape_in[RESULTS])
-    for i in range(tape_in[NUM_RESULTS]):
-        target_out[i] = flat[offsets[i]].real
+    values, offsets = complexes_at(tape.values), tape.results
+    for i in range(len(offsets)):
+        target_out[i] = values[offsets[i]].real
 
 
 @device
-def take_slopes(tape_in: Any, target_out: Any, target: int, stride: int) -> None:
+def take_slopes(tape: Any, target_out: Any, target: int, stride: int) -> None:
     """Puts the derivatives of the results by that element at target_out[target], target_out[target + stride], ..."""
-    flat, offsets = complexes_at(tape_in[VALUES]), integers_at(tape_in[RESULTS])
-    for i in range(tape_in[NUM_RESULTS]):
-        target_out[target + stride * i] = flat[offsets[i]].imag / COMPLEX_STEP
+    values, offsets = complexes_at(tape.values), tape.results
+    for i in range(len(offsets)):
+        target_out[target + stride * i] = values[offsets[i]].imag / COMPLEX_STEP
 
 
 class ModelTape:
@@ -115,7 +144,7 @@ class ModelTape:
         output: the output port that is wanted; None for the dynamics.
 
     Attributes:
-        fields: what compiled code reads, see above.
+        address: of its Tape or ComplexTape.
 
     Raises:
         LookupError: something has to be left to Python.
@@ -134,16 +163,16 @@ class ModelTape:
         self._results = np.array(offsets, dtype=np.int64)
         flat = context.store.flat
         self._operations = self._assembly.finish()
-        f: NDArray[np.int64] = np.zeros(NUM_FIELDS, dtype=np.int64)
-        f[OPERATIONS], f[VALUES] = self._operations.address, address_of_array(flat)
-        f[RESULTS], f[NUM_RESULTS] = address_of_array(self._results), len(offsets)
+        self._record = record = new_record(Tape if flat.dtype == FLOAT else ComplexTape)
+        self.address: int = address_of_record(record)
+        record.operations = self._operations.address
         x = context.peek_state()
         state = x.get_discrete_state(0).value() if is_discrete else x.get_continuous_state().get_vector().value()
-        f[STATE], f[NUM_STATES] = offset_in(flat, state) if is_discrete else _FIRST_STATE, len(state)
+        start = offset_in(flat, state) if is_discrete else _FIRST_STATE
+        record.values = address_of_array(flat)
+        place_arrays(record, time=flat[:1], state=flat[start : start + len(state)], results=self._results)
         if fixed_input is not None and fixed_input.value.size():
-            values = fixed_input.value.value()
-            f[INPUT], f[NUM_INPUTS] = offset_in(flat, values), len(values)
-        self.fields = f
+            place_arrays(record, input=fixed_input.value.value())
 
     def is_current(self) -> bool:
         """Whether all operations are still right, see NativeCode.is_current."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from merganser.analysis.integrators import step_fields as sf
 from merganser.analysis.integrators.compiled_steps import STEPS
+from merganser.analysis.integrators.step_state import WITH_STATE, WITH_TIME
 from merganser.analysis.plan import loop_state as f
 from merganser.analysis.plan.callbacks import DisturbanceError, Handler, WatchedStep
 from merganser.analysis.plan.loop import advance
@@ -22,7 +22,12 @@ from merganser.framework.core.declarations.events import DID_ITS_WORK, DID_NOTHI
 from merganser.framework.core.declarations.execution import NOTHING_BEGUN, Begun
 from merganser.framework.native import kernel_address, specialize
 from merganser.framework.native.memory.addresses import address_of_array
-from merganser.framework.native.memory.records_of_arrays import address_of_record, clear_record, new_record
+from merganser.framework.native.memory.records_of_arrays import (
+    address_of_record,
+    clear_record,
+    new_record,
+    place_arrays,
+)
 from merganser.framework.native.memory.tape import AGAIN, RAISED, SUCCEEDED, clock_address
 from merganser.framework.primitives import VectorLog
 
@@ -87,10 +92,11 @@ class Plan:
         self._context = context
         self._store = context.store
         self._schedule = schedule
-        self._integrator, self._steps = integrator, integrator._integers
+        self._integrator, self._step = integrator, integrator._step
         self._program: Program  # of `_lower`
         self._reads: dict[int, int] = {}
-        self.now, self.problem = new_record(f.Progress), new_record(f.Problem)
+        self.problem = new_record(f.Problem)
+        self.now = self.problem.progress
         self._patience = new_record(f.Patience)
         self._patience.get_time, self._patience.which_clock = clock_address()
         self._clocks = np.array(schedule.clocks(), dtype=float)
@@ -118,13 +124,11 @@ class Plan:
     def _set_up_loop(self) -> None:
         """What the loop needs to know of the clocks and of the integrator."""
         problem = self.problem
-        problem.progress, problem.patience = address_of_record(self.now), address_of_record(self._patience)
-        problem.values = address_of_array(self._store.flat)
-        problem.clocks, problem.num_clocks = address_of_array(self._clocks), self._schedule.num_clocks()
+        problem.patience, problem.num_clocks = address_of_record(self._patience), self._schedule.num_clocks()
+        place_arrays(problem, values=self._store.flat, clocks=self._clocks)
         if self._schedule.arrivals is not None:
-            notifications = self._schedule.arrivals.notifications
-            problem.notifications, problem.num_notifications = address_of_array(notifications), len(notifications)
-        problem.step = address_of_array(self._integrator._integer_array)
+            place_arrays(problem, notifications=self._schedule.arrivals.notifications)
+        problem.step = address_of_record(self._integrator._problem)
         problem.take_step = STEPS.address()
         self._evaluate = kernel_address(evaluate, self.address)
 
@@ -159,15 +163,14 @@ class Plan:
         """Gives the loop the program, which is complete, and made for a version of what is known of dependencies."""
         problem, program = self.problem, self._program
         problem.operations, problem.groups = program.operations.address, address_of_array(program.groups)
-        problem.places_of_groups = address_of_array(program.places_of_groups)
-        problem.last_place = len(program.places_of_groups) - 1
-        problem.failure = self._steps[sf.FAILURE] = address_of_array(program.operations.failure)
+        place_arrays(problem, places_of_groups=program.places_of_groups)
+        evaluation = self._integrator._problem.evaluation
+        problem.failure = evaluation.failure = address_of_array(program.operations.failure)
         problem.all_begin, problem.all_end = program.all_range
         problem.stage_begin, problem.stage_end = program.stage_range
         down = self._context.layout.down
         reads_time, reads_state = bool(down["time"] & program.derivatives), bool(down["xc"] & program.derivatives)
-        self._changing = sf.WITH_TIME * reads_time | sf.WITH_STATE * reads_state
-        self._steps[sf.CHANGING] = self._changing
+        self._changing = evaluation.changing = WITH_TIME * reads_time | WITH_STATE * reads_state
         self._mask_of_changes: dict[int, int] = {}
         self._version = version
 
@@ -272,7 +275,7 @@ class Plan:
         return self._program.group_numbers[pending.number]
 
     def _enter(self, boundary_time: float, group: int, num_steps: int) -> None:
-        now, problem, s = self.now, self.problem, self._steps
+        now, problem, evaluation = self.now, self.problem, self._integrator._problem.evaluation
         self.statuses, self._outcome = [], SUCCEEDED
         self._due.statuses, self._due.begun = [], NOTHING_BEGUN
         clear_record(now)
@@ -281,8 +284,8 @@ class Plan:
         problem.take_watched_step = 0 if self._watched_step is None else id(self._watched_step)
         self._begin_slice()
         now.boundary = boundary_time
-        s[sf.EVALUATE], s[sf.EVALUATOR], s[sf.FAILURE] = self._evaluate, self.address, problem.failure
-        s[sf.CHANGING], s[sf.HAS_MOVED] = self._changing, 0
+        evaluation.kernel, evaluation.argument, evaluation.failure = self._evaluate, self.address, problem.failure
+        evaluation.changing, self._step.has_moved = self._changing, 0
         forget_strikes(self._clocks, self._schedule.num_clocks())
         self.note_what_is_known()
         if self._schedule.arrivals is not None:
@@ -303,7 +306,7 @@ class Plan:
             return
         now = self.now
         if self._outcome == RAISED:  # a callback has not come to its end, which would have noted what it has changed
-            self._steps[sf.IS_CURRENT], now.needs_all = 0, 1
+            self._step.is_current, now.needs_all = 0, 1
         self.note_changes()
         if self._watched_step is not None:
             self._watched_step.note_updates()
@@ -392,7 +395,7 @@ class Plan:
             mask = self._mask_of_changes.get(changed)
             store.invalid |= self._downstream(changed) if mask is None else mask
             now.changed = 0
-        if self._steps[sf.IS_CURRENT]:
+        if self._step.is_current:
             valid |= program.derivatives
         if not now.needs_all:
             valid |= program.constants
@@ -402,7 +405,7 @@ class Plan:
     def note_what_is_known(self) -> None:
         """After Python has had its turn: what is valid of that which the loop computes?"""
         now, invalid, program = self.now, self._store.invalid, self._program
-        self._steps[sf.IS_CURRENT] = not invalid & program.derivatives
+        self._step.is_current = not invalid & program.derivatives
         if invalid & program.constants:
             now.needs_all = 1
 

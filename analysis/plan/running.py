@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from merganser.analysis.integrators import step_fields as sf
+from merganser.analysis.integrators.problem import step_of
 from merganser.analysis.plan import loop_state as f
-from merganser.analysis.plan.loop_state import patience_of, problem_at, progress_of
+from merganser.analysis.plan.loop_state import patience_of, problem_at
 from merganser.framework.native import device, kernel
-from merganser.framework.native.memory.tape import SUCCEEDED, call_clock, call_python, integers_at
+from merganser.framework.native.memory.tape import SUCCEEDED, call_clock, call_python
 from merganser.framework.native.operations.operation_list import run_part
 
 __all__ = ["evaluate", "look_now_and_then", "note_move", "run"]
@@ -49,7 +49,7 @@ def run(p: Any, begin: int, end: int) -> int:
 def evaluate(problem: int) -> int:
     """Computes the derivatives, for a step of the integrator."""
     p = problem_at(problem)
-    now = progress_of(p)
+    now = p.progress
     status = look_now_and_then(p)
     if status != SUCCEEDED:
         return status
@@ -66,7 +66,7 @@ def evaluate(problem: int) -> int:
 @device
 def note_move(p: Any, now: Any) -> None:
     """Notes for Python that time or continuous state have changed, if they have."""
-    s = integers_at(p.step)
-    if s[sf.HAS_MOVED]:
+    s = step_of(p.step)
+    if s.has_moved:
         now.changed |= 1
-        s[sf.HAS_MOVED] = 0
+        s.has_moved = 0

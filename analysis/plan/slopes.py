@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.analysis.plan.model_tape import (
-    NUM_INPUTS,
-    NUM_STATES,
     ModelTape,
+    complex_tape_at,
     move_complex_model,
     run_model,
     take_real_results,
@@ -26,7 +25,7 @@ Array = NDArray[Any]
 @kernel
 def run_slopes(
     # Model:
-    tape_in: Any,  # of complex numbers, see model_tape.py
+    address: int,  # of a ComplexTape, see model_tape.py
     # In:
     time: float,  # [s]
     points_in: Any,  # states and inputs, shape [N, n + m]
@@ -35,15 +34,16 @@ def run_slopes(
     slopes_out: Any,  # by state and input, shape [N, n (n + m)]
 ) -> int:
     """By the complex step; returns for how many points all operations could do their work."""
-    n, m = tape_in[NUM_STATES], tape_in[NUM_INPUTS]
+    tape = complex_tape_at(address)
+    n, m = len(tape.state), len(tape.input)
     for k in range(points_in.shape[0]):
         point = points_in[k]
         for j in range(n + m):
-            move_complex_model(tape_in, time, point, 0, point, n, j)
-            if not run_model(tape_in):
+            move_complex_model(tape, time, point, 0, point, n, j)
+            if not run_model(tape):
                 return k
-            take_slopes(tape_in, slopes_out[k], j, n + m)
-        take_real_results(tape_in, values_out[k])
+            take_slopes(tape, slopes_out[k], j, n + m)
+        take_real_results(tape, values_out[k])
     num_points: int = points_in.shape[0]
     return num_points
 
@@ -64,7 +64,7 @@ class Slopes:
     def __init__(self, context: Any, fixed_input: Any, is_discrete: bool) -> None:
         self._tape = ModelTape(context, fixed_input, is_discrete)
         row = np.zeros((1, 1))
-        self._run = specialize(run_slopes, self._tape.fields, 0.0, row, row, row)
+        self._run = specialize(run_slopes, self._tape.address, 0.0, row, row, row)
 
     def at(self, time: float, points: Array, num_states: int) -> tuple[Array, Array] | None:
         """Values, shape [N, n], and slopes, shape [N, n, n + m]; None if Python has to find them, or what is wrong.
@@ -76,6 +76,6 @@ class Slopes:
         """
         count, size = points.shape
         values, slopes = np.empty((count, num_states)), np.empty((count, num_states * size))
-        if not self._tape.is_current() or self._run(self._tape.fields, time, points, values, slopes) < count:
+        if not self._tape.is_current() or self._run(self._tape.address, time, points, values, slopes) < count:
             return None
         return values, slopes.reshape(count, num_states, size)

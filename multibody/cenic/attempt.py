@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from merganser.analysis.integrators import step_fields as f
 from merganser.analysis.integrators.problem import (
     Problem,
     add,
@@ -19,12 +18,11 @@ from merganser.analysis.integrators.problem import (
     evaluate,
     go_to,
     integer_vector,
-    integers_of,
     largest,
     multiply,
-    reals_of,
     state_changes,
     state_of,
+    step_of,
     subtract,
     vector,
 )
@@ -39,17 +37,17 @@ __all__ = ["try_contact_step"]
 @kernel
 def try_contact_step(p: Problem) -> int:
     """Equations (1) to (4) of CenicIntegrator."""
-    s, r = integers_of(p), reals_of(p)
+    s = step_of(p)
     start, whole, middle, end = vector(p, a.START), vector(p, a.WHOLE), vector(p, a.MIDDLE), vector(p, a.END)
-    time, h = r[f.START], r[f.H]
+    time, h = s.start, s.h
     copy(start, state_of(p))
     end[0] = math.nan  # nothing has been brought anywhere as long as this attempt lasts,
     state_changes(p)  # so that what blocks ask of plants is the same whether somebody has asked before
-    r[f.ERROR] = 0.0
+    s.error = 0.0
     status = _know_responses(p, start)
     if status == SUCCEEDED:
         status = _advance(p, h, start, whole, True)
-    if s[f.IS_FIXED_STEP]:
+    if s.is_fixed_step:
         copy(end, whole)
     elif status == SUCCEEDED:
         status = _advance(p, 0.5 * h, start, middle, True)
@@ -61,7 +59,7 @@ def try_contact_step(p: Problem) -> int:
     set_lengths(p, 0.0)
     if status == SUCCEEDED:
         if not math.isfinite(largest(end)):
-            r[f.ERROR] = math.inf  # the equations of a step were not solved
+            s.error = math.inf  # the equations of a step were not solved
         go_to(p, time + h, end)
     return status
 
@@ -69,24 +67,24 @@ def try_contact_step(p: Problem) -> int:
 @device
 def _compare(p: Problem, h: float, whole: Any, end: Any) -> None:
     """Equations (3) and (4) of CenicIntegrator, of the states after one step and after two halves of it."""
-    r, place = reals_of(p), _place_of_largest(p, h, end, whole)
-    r[f.ERROR] = _part(p, h, end, whole, place)
-    if r[f.ERROR] > r[f.ACCURACY]:
+    s, place = step_of(p), _place_of_largest(p, h, end, whole)
+    s.error = _part(p, h, end, whole, place)
+    if s.error > s.accuracy:
         _blame(p, place)
     multiply(end, 2.0, end)
     subtract(end, end, whole)
-    if integers_of(p)[f.NUM_QUATERNIONS]:
+    if step_of(p).num_quaternions:
         scale_quaternions(p, end)
 
 
 @device
 def _know_responses(p: Problem, start: Any) -> int:
     """Learns once in a step how the inputs of plants follow their state, where they do."""
-    s, status = integers_of(p), SUCCEEDED
-    if integer_vector(p, a.COUNTS)[1] > 0 and not s[f.KNOWS_START]:
+    s, status = step_of(p), SUCCEEDED
+    if integer_vector(p, a.COUNTS)[1] > 0 and not s.knows_start:
         status = learn_responses(p, start)
-        go_to(p, reals_of(p)[f.START], start)
-        s[f.KNOWS_START] = status == SUCCEEDED
+        go_to(p, step_of(p).start, start)
+        s.knows_start = status == SUCCEEDED
     return status
 
 
@@ -102,7 +100,7 @@ def _advance(p: Problem, h: float, x: Any, x_next: Any, is_start: bool) -> int:
     status = evaluate(p, x_next)
     multiply(x_next, h, x_next)
     add(x_next, x, x_next)
-    if integers_of(p)[f.NUM_QUATERNIONS]:
+    if step_of(p).num_quaternions:
         scale_quaternions(p, x_next)
     return status
 
@@ -130,9 +128,9 @@ def _place_of_largest(p: Problem, h: float, x: Any, y: Any) -> int:
 @device
 def _blame(p: Problem, place: int) -> None:
     """Notes of an attempt that will be refused which number has the largest error."""
-    r, shortest = reals_of(p), vector(p, a.SHORTEST)
+    s, shortest = step_of(p), vector(p, a.SHORTEST)
     integer_vector(p, a.BLAMES)[place] += 1
-    if shortest[a.SHORTEST_H] == 0.0 or r[f.H] < shortest[a.SHORTEST_H]:
-        shortest[a.SHORTEST_H], shortest[a.SHORTEST_TIME] = r[f.H], r[f.START]
-        shortest[a.SHORTEST_ERROR], shortest[a.SHORTEST_PLACE] = r[f.ERROR], place
+    if shortest[a.SHORTEST_H] == 0.0 or s.h < shortest[a.SHORTEST_H]:
+        shortest[a.SHORTEST_H], shortest[a.SHORTEST_TIME] = s.h, s.start
+        shortest[a.SHORTEST_ERROR], shortest[a.SHORTEST_PLACE] = s.error, place
         copy(vector(p, a.SHORTEST_START), vector(p, a.START))

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from merganser.analysis.integrators import step_fields as f
 from merganser.analysis.integrators.problem import (
     Problem,
     copy,
@@ -21,8 +20,8 @@ from merganser.analysis.integrators.problem import (
     evaluate,
     go_to,
     integer_vector,
-    integers_of,
     matrix,
+    step_of,
     time_of,
     vector,
 )
@@ -152,7 +151,7 @@ def listen_ahead(p: Problem, h: float, x: Any, is_start: bool) -> int:
         for k in range(table.shape[1]):
             K = -(table[BY_VELOCITY, k] + h * table[BY_POSITION, k])
             table[GAIN, k] = K if K > 0.0 else 0.0
-    if integers_of(p)[f.NUM_QUATERNIONS]:
+    if step_of(p).num_quaternions:
         scale_quaternions(p, predicted)
     if status == SUCCEEDED:
         status = _listen_at(p, predicted, vector(p, a.ROOM))

@@ -12,7 +12,6 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 import merganser.framework
-from merganser.analysis.integrators import step_fields
 from merganser.analysis.integrators.stepping import begin_step
 
 Array = np.ndarray
@@ -120,7 +119,7 @@ def observed_order_of_estimate(make: Callable[..., Any], problem: Problem, steps
         integrator.set_target_accuracy(1e-12)  # so that iterations do not disturb
         integrator.Initialize()
         begin_step(integrator, 1.0)
-        integrator._reals[step_fields.H] = h
+        integrator._step.h = h
         integrator._attempt_step()
-        estimates.append(integrator._reals[step_fields.ERROR])
+        estimates.append(integrator._step.error)
     return float(np.polyfit(np.log(steps), np.log(estimates), 1)[0])

@@ -38,7 +38,7 @@ from merganser.framework.native.memory.records_of_arrays import (
     size_of,
 )
 
-__all__ = ["describe_record"]
+__all__ = ["describe_field_at_address", "describe_record", "describe_record_at_address"]
 
 _VALUES, _INTEGERS = types.CPointer(types.float64), types.CPointer(types.int64)
 
@@ -81,6 +81,30 @@ def describe_record(record: type, values: Any, integers: Any) -> Any:
         return _pointers(context, builder, signature.return_type, *arguments)
 
     return _RecordType(record)(values, integers), generate
+
+
+def describe_record_at_address(record: type, address: Any) -> Any:
+    """Numba's description of `record_at_address`."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _pointers(context, builder, signature.return_type, *_at(context, builder, arguments[0]))
+
+    return _RecordType(record)(types.int64), generate
+
+
+def describe_field_at_address(record: type, name: str, address: Any) -> Any:
+    """Numba's description of `field_at_address`."""
+    field = fields_of(record)[name]
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _read(context, builder, field, *_at(context, builder, arguments[0]))
+
+    return _type_of(field)(types.int64), generate
+
+
+def _at(context: Any, builder: Any, address: Any) -> list[Any]:
+    """The pointers of a record at an address, which is no part of a Context."""
+    return [builder.inttoptr(address, context.get_value_type(kind)) for kind in (_VALUES, _INTEGERS)]
 
 
 def _pointers(context: Any, builder: Any, kind: Any, values: Any, integers: Any) -> Any:
@@ -126,10 +150,16 @@ def _read_field(context: Any, builder: Any, kind: Any, value: Any, name: str) ->
 
 @lower_setattr_generic(_RecordType)
 def _write_field(context: Any, builder: Any, signature: Any, arguments: Any, name: str) -> None:
-    kind = signature.args[0]
+    kind, written = signature.args
     record = cgutils.create_struct_proxy(kind)(context, builder, arguments[0])
-    integer = builder.bitcast(arguments[1], cgutils.ir.IntType(64))
-    builder.store(integer, builder.gep(record.integers, [_integer(fields_of(kind.record)[name].start)]))
+    if isinstance(written, _RecordType):
+        source = cgutils.create_struct_proxy(written)(context, builder, arguments[1])
+        integers = _load(builder, source.integers, 0, size_of(written.record))
+    else:
+        integers = [builder.bitcast(arguments[1], cgutils.ir.IntType(64))]
+    start = fields_of(kind.record)[name].start
+    for n, integer in enumerate(integers):
+        builder.store(integer, builder.gep(record.integers, [_integer(start + n)]))
 
 
 def _read(context: Any, builder: Any, field: Field, values: Any, integers: Any) -> Any:

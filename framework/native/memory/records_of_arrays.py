@@ -18,7 +18,8 @@ pointers, and each field is read when code asks for it, by the name that Python 
 In a record for compiled code, kernels are given by their addresses, and arrays among the numbers of a Context by their
 `Placed`.
 
-A record of numbers alone may change: `new_record` makes one that Python and compiled code change by the same names.
+Records of numbers, arrays and other such records may change: `new_record` makes one that Python and compiled code
+change by the same names, `record_at_address` reads it. Where its arrays stand is said by `place_arrays`.
 
 Nothing here keeps arrays alive: whoever makes the list keeps them as long as it may be read. Types are those of the
 hints, compiled code does not look whether they are true; `integers_of` does.
@@ -29,6 +30,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import struct
+from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -37,11 +39,12 @@ from merganser.framework.core.context.native_code import Argument
 from merganser.framework.native.compiler.extending import import_whole, intrinsic, tell_module
 from merganser.framework.native.memory.addresses import address_of_array
 
-__all__ = ["FLOAT", "INTEGER", "ONE_VALUE", "ArrayOf", "Code", "Field", "Placed", "RecordOf", "address_of_record",
-           "clear_record", "copy_of_record", "fields_of", "integers_of", "new_record", "numbers_of", "placed_beside",
-           "record_at", "size_of"]  # fmt: skip
+__all__ = ["COMPLEX", "FLOAT", "INTEGER", "ONE_VALUE", "ArrayOf", "Code", "Field", "Placed", "RecordOf",
+           "address_of_record", "clear_record", "copy_of_record", "field_at_address", "fields_of", "integers_of",
+           "new_record", "numbers_of", "place_arrays", "placed_beside", "record_at", "record_at_address",
+           "size_of"]  # fmt: skip
 
-FLOAT, INTEGER = np.dtype(np.float64), np.dtype(np.int64)
+FLOAT, INTEGER, COMPLEX = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.complex128)
 ONE_VALUE = "one value"
 
 
@@ -215,17 +218,26 @@ def _integers(name: str, kind: Any, value: Any) -> tuple[Argument, ...]:
 # ------------------------------------------------------------------ records that change
 
 
+_NUMBERS: dict[Any, Any] = {int: ctypes.c_int64, float: ctypes.c_double}
+
+
 @functools.cache
 def _structure(record: Any) -> type[ctypes.Structure]:
-    kinds: dict[Any, Any] = {int: ctypes.c_int64, float: ctypes.c_double}
-    fields = [(name, kinds[field.kind]) for name, field in fields_of(record).items()]
-    return type(record.__name__, (ctypes.Structure,), {"_fields_": fields})
+    fields = [(name, _kind_in_structure(field)) for name, field in fields_of(record).items()]
+    return type(record.__name__, (ctypes.Structure,), {"_fields_": fields, "_record": record})
+
+
+def _kind_in_structure(field: Field) -> Any:
+    if is_record_class(field.kind):
+        return _structure(field.kind)
+    return _NUMBERS.get(field.kind) or ctypes.c_int64 * field.size()
 
 
 def new_record(record: Any) -> Any:
-    """A record of integers and floats, all 0, whose attributes may be set.
+    """A record of integers, floats, arrays and other such records, all 0, whose attributes may be set.
 
-    Reading one takes two thirds of the time that an element of a memoryview takes.
+    To set one that is a record copies what stands in it. Reading a number takes two thirds of the time that an element
+    of a memoryview takes.
 
     Args:
         record: a class derived from NamedTuple, with such fields only.
@@ -233,8 +245,19 @@ def new_record(record: Any) -> Any:
     return _structure(record)()
 
 
+def place_arrays(record: Any, **arrays: Any) -> None:
+    """Says where arrays of a record of `new_record` stand; who passes it on keeps them.
+
+    Raises:
+        TypeError: an array is not as the hint says.
+    """
+    fields = fields_of(record._record)
+    for name, array in arrays.items():
+        setattr(record, name, _integers(f"{record._record.__qualname__}.{name}", fields[name].kind, array))
+
+
 def address_of_record(record: Any) -> int:
-    """Where a record of `new_record` stands, for `record_at`; who passes it on keeps the record."""
+    """Where a record of `new_record` stands, for `record_at_address`; who passes it on keeps the record."""
     return ctypes.addressof(record)
 
 
@@ -265,6 +288,35 @@ def record_at(record: Any) -> Any:
         return record_types.describe_record(record, values, integers)
 
     return intrinsic(describe)
+
+
+@functools.cache
+def record_at_address(record: Any) -> Any:
+    """What compiled code calls with the address of a record that is no part of a Context; it gives the record."""
+
+    def describe(typingctx: Any, address: Any) -> Any:
+        record_types = import_whole("merganser.framework.native.memory.record_types")
+        return record_types.describe_record_at_address(record, address)
+
+    return intrinsic(describe)
+
+
+def field_at_address(record: Any, name: str, in_python: Callable[..., Any]) -> Any:
+    """What compiled code calls with the address of such a record; it gives one of its fields, which may be an array.
+
+    Functions of ours cannot return arrays that they have not been given.
+
+    Args:
+        record: the class.
+        name: of the field.
+        in_python: what Python calls.
+    """
+
+    def describe(typingctx: Any, address: Any) -> Any:
+        record_types = import_whole("merganser.framework.native.memory.record_types")
+        return record_types.describe_field_at_address(record, name, address)
+
+    return intrinsic(describe, in_python)
 
 
 tell_module("merganser.framework.native.memory.record_types")

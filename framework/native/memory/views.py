@@ -38,36 +38,30 @@ def _matrix(typingctx: Any, values: Any, num_rows: Any, num_columns: Any) -> Any
 as_matrix: Any = intrinsic(_matrix, in_python=_reshaped)
 
 
-def described_array(
-    kind: str, num_dimensions: int, first: int, in_python: Callable[..., Any], is_one_of_many: bool = True
-) -> Any:
-    """A function of the address of a list of integers, which gives an array that three of these describe.
+def described_array(kind: str, num_dimensions: int, at: int, in_python: Callable[..., Any]) -> Any:
+    """A function of the address of some integers and of a number, which gives one of many arrays.
 
-    They are the address of the array and its numbers of rows and columns; an array of one dimension is a row. Compiled
-    code does not look whether that is so.
+    One of the integers is the address of a list, in which three describe each array: its address and its numbers of
+    rows and columns; an array of one dimension is a row. Compiled code does not look whether that is so.
 
     Args:
         kind: name of the type of its numbers: "float64", "complex128" or "int64".
         num_dimensions: 1 or 2.
-        first: where the three integers stand.
+        at: which of the integers is the address of the list.
         in_python: what Python calls.
-        is_one_of_many: whether a second argument is the number of the array; each has three integers.
     """
 
-    def describe(typingctx: Any) -> Any:
+    def describe(typingctx: Any, integers: Any, number: Any) -> Any:
         array = types.Array(getattr(types, kind), num_dimensions, "C")
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            place = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
-            integer = ir.IntType(64)
-            at = integer(first)
-            if is_one_of_many:
-                at = builder.add(at, builder.mul(arguments[1], integer(3)))
-            address, num_rows, num_columns = (
-                builder.load(builder.gep(place, [builder.add(at, integer(n))])) for n in range(3)
-            )
-            made, size = context.make_array(array)(context, builder), integer(context.get_abi_sizeof(_number(context)))
-            made.data = builder.inttoptr(address, _number(context).as_pointer())
+            integer, number_type = ir.IntType(64), context.get_data_type(array.dtype)
+            pointer = integer.as_pointer()
+            of_list = builder.load(builder.gep(builder.inttoptr(arguments[0], pointer), [integer(at)]))
+            first = builder.gep(builder.inttoptr(of_list, pointer), [builder.mul(arguments[1], integer(3))])
+            address, num_rows, num_columns = (builder.load(builder.gep(first, [integer(n)])) for n in range(3))
+            made, size = context.make_array(array)(context, builder), integer(context.get_abi_sizeof(number_type))
+            made.data = builder.inttoptr(address, number_type.as_pointer())
             made.itemsize = size
             shape = [num_rows, num_columns][-num_dimensions:]
             made.nitems = builder.mul(*shape) if num_dimensions == 2 else num_columns
@@ -78,15 +72,6 @@ def described_array(
             made.parent = cgutils.get_null_value(made.parent.type)
             return made._getvalue()
 
-        return array(*([types.int64] * (1 + is_one_of_many))), generate
+        return array(types.int64, types.int64), generate
 
-    def _number(context: Any) -> Any:
-        return context.get_data_type(getattr(types, kind))
-
-    def describe_single(typingctx: Any, integers: Any) -> Any:
-        return describe(typingctx)
-
-    def describe_one(typingctx: Any, integers: Any, number: Any) -> Any:
-        return describe(typingctx)
-
-    return intrinsic(describe_one if is_one_of_many else describe_single, in_python=in_python)
+    return intrinsic(describe, in_python=in_python)

@@ -1,42 +1,61 @@
-"""Lists of operations, and how to run them: what compiled code has to know of a list stands in an array of integers."""
+"""Lists of operations, and how to run them."""
 
 from __future__ import annotations
 
-import itertools
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.native.compiler.kernels import device, kernel, specialize
 from merganser.framework.native.memory.addresses import address_of_array
-from merganser.framework.native.memory.tape import SUCCEEDED, call_operation, integers_at, no_failure, raise_kept
+from merganser.framework.native.memory.records_of_arrays import (
+    INTEGER,
+    ArrayOf,
+    address_of_record,
+    new_record,
+    place_arrays,
+    record_at_address,
+)
+from merganser.framework.native.memory.tape import SUCCEEDED, call_operation, no_failure, raise_kept
 
-__all__ = ["OperationList", "run_all", "run_operations", "run_part", "values_of"]
+__all__ = ["OperationList", "operations_at", "run_all", "run_operations", "run_part"]
 
-_number = itertools.count()
-NUM_OPERATIONS = next(_number)
-ADDRESSES = next(_number)  # address of the addresses of the operations
-STARTS = next(_number)  # address of the addresses of their lists of integers
-VALUES = next(_number)  # address of the flat array of the Context
-NUMBERS = next(_number)  # address of the constants
-FAILURE = next(_number)  # address of what operations set that do not succeed, see no_failure()
-AT = next(_number)  # number of the operation that did not succeed
-NUM_FIELDS = next(_number)
+
+class Operations(NamedTuple):
+    """A list of operations, as compiled code knows it.
+
+    Attributes:
+        addresses: of the operations.
+        starts: addresses of their lists of integers.
+        values: address of the flat array of the Context.
+        numbers: address of the constants.
+        failure: what operations set that do not succeed, see no_failure().
+        at: number of the operation that did not succeed.
+    """
+
+    addresses: Annotated[NDArray[Any], ArrayOf(INTEGER)]
+    starts: Annotated[NDArray[Any], ArrayOf(INTEGER)]
+    values: int
+    numbers: int
+    failure: Annotated[NDArray[Any], ArrayOf(INTEGER)]
+    at: int
+
+
+operations_at = record_at_address(Operations)
 
 
 @device
 def run_part(operations: int, begin: int, end: int) -> int:
     """Runs some of a list, up to one that does not succeed: returns what that has come to, and notes which."""
-    i = integers_at(operations)
-    addresses, starts, failure = integers_at(i[ADDRESSES]), integers_at(i[STARTS]), integers_at(i[FAILURE])
-    values, numbers = i[VALUES], i[NUMBERS]
+    given = operations_at(operations)
+    addresses, starts, failure = given.addresses, given.starts, given.failure
+    values, numbers = given.values, given.numbers
     for n in range(begin, end):
         call_operation(addresses[n], values, numbers, starts[n])
         if failure[0] != SUCCEEDED:
             status = failure[0]
             failure[0] = SUCCEEDED
-            i[AT] = n
+            given.at = n
             return status
     return SUCCEEDED
 
@@ -44,13 +63,7 @@ def run_part(operations: int, begin: int, end: int) -> int:
 @device
 def run_all(operations: int) -> int:
     """Runs a list of operations."""
-    return run_part(operations, 0, integers_at(operations)[NUM_OPERATIONS])
-
-
-@device
-def values_of(operations: int) -> int:
-    """Address of the flat array of the Context."""
-    return integers_at(operations)[VALUES]
+    return run_part(operations, 0, len(operations_at(operations).addresses))
 
 
 @kernel
@@ -72,11 +85,12 @@ class OperationList:
 
     def __init__(self, values: NDArray[Any]) -> None:
         self.failure = no_failure()
-        self._fields: NDArray[np.int64] = np.zeros(NUM_FIELDS, dtype=np.int64)
-        self._fields[VALUES], self._fields[FAILURE] = address_of_array(values), address_of_array(self.failure)
+        self._record = new_record(Operations)
+        self._record.values = address_of_array(values)
+        place_arrays(self._record, failure=self.failure)
         self._values = values
         self._arrays: tuple[NDArray[Any], ...] = ()
-        self.address: int = address_of_array(self._fields)
+        self.address: int = address_of_record(self._record)
         self._run: Any = None
 
     def set(
@@ -84,12 +98,11 @@ class OperationList:
     ) -> None:
         """Sets what it consists of, see Assembly.finish()."""
         self._arrays = addresses, starts, integers, numbers
-        fields = self._fields
-        fields[NUM_OPERATIONS] = len(addresses)
-        fields[ADDRESSES], fields[STARTS], fields[NUMBERS] = map(address_of_array, (addresses, starts, numbers))
+        place_arrays(self._record, addresses=addresses, starts=starts)
+        self._record.numbers = address_of_array(numbers)
 
     def __len__(self) -> int:
-        return self._fields.item(NUM_OPERATIONS)
+        return len(self._arrays[0]) if self._arrays else 0
 
     @property
     def integers(self) -> NDArray[Any]:
@@ -98,7 +111,8 @@ class OperationList:
 
     def at(self) -> int:
         """The number of the operation that did not succeed."""
-        return self._fields.item(AT)
+        number: int = self._record.at
+        return number
 
     def run(self, begin: int = 0, end: int | None = None) -> int:
         """Runs it, or a part of it, up to an operation that does not succeed: returns what that has come to."""

@@ -12,7 +12,7 @@ from differential_equations import PROBLEMS, Problem, make_integrator, solve_wit
 
 import merganser.analysis as analysis
 from merganser.analysis import JacobianComputationScheme
-from merganser.analysis.integrators import newton_arrays, step_fields
+from merganser.analysis.integrators import newton_arrays
 from merganser.analysis.integrators.collocation import radau_iia
 from merganser.analysis.integrators.jacobian import FullMatrix, VelocityMatrix
 
@@ -335,7 +335,7 @@ def test_matrices_are_saved_only_where_a_step_replaces_them_and_come_back_where_
                 integrator.get_num_derivative_evaluations(), integrator.get_num_newton_raphson_iterations(),
             )  # fmt: skip
             integrator.IntegrateWithMultipleStepsToTime(time)
-            is_saved = bool(integrator._integers[step_fields.IS_BULK_SAVED])
+            is_saved = bool(integrator._step.is_bulk_saved)
             evaluations = integrator.get_num_derivative_evaluations() - evaluations
             iterations = integrator.get_num_newton_raphson_iterations() - iterations
             steps.append((is_saved, evaluations, iterations, *state(integrator)))

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from merganser.analysis import Radau3Integrator, RungeKutta3Integrator, Simulator
-from merganser.analysis.integrators import step_fields
 from merganser.framework import BasicVector, DiagramBuilder, LeafSystem
 from merganser.framework.core.declarations.events import TriggerType
 from merganser.framework.native.memory.addresses import address_of_array
@@ -243,9 +242,8 @@ def test_an_integrator_that_is_given_its_context_anew_is_found_by_the_loop(where
             world.simulator.clear_monitor()
         both.append(world.run(lambda _, world=world: reset(world.root)))
         if use_plan:
-            arrays = integrator._x_start, integrator._xdot_start
-            places = integrator._integers[step_fields.X_START], integrator._integers[step_fields.XDOT_START]
-            assert places == tuple(map(address_of_array, arrays))
+            for name, array in (("x_start", integrator._x_start), ("xdot_start", integrator._xdot_start)):
+                assert list(getattr(integrator._problem, name)) == [address_of_array(array), len(array)]
         assert len(times) == 1
     assert both[0] == both[1]
 

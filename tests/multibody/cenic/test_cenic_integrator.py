@@ -396,7 +396,7 @@ def test_two_plants_deep_in_a_diagram_both_move() -> None:
     np.testing.assert_allclose(heights, [0.15 - 0.5 * G * 0.08**2, 0.2 - 0.5 * G * 0.08**2], atol=1e-5)
 
 
-def test_more_plants_than_compiled_attempts_know_are_moved_by_python(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_there_may_be_any_number_of_plants(monkeypatch: pytest.MonkeyPatch) -> None:
     compile_at_once(monkeypatch)
     builder, plants = DiagramBuilder(), []
     for _ in range(45):
