@@ -36,6 +36,7 @@ from merganser.framework.native.memory.records_of_arrays import (
     FLOAT,
     INTEGER,
     ArrayOf,
+    Integers,
     address_of_record,
     new_record,
     place_arrays,
@@ -81,8 +82,8 @@ class Rows(NamedTuple):
     stage: int
     steps_left: int
     boundary: float
-    offsets: Annotated[Array, ArrayOf(INTEGER)]
-    results_at: Annotated[Array, ArrayOf(INTEGER)]
+    offsets: Integers
+    results_at: Integers
     rows: Annotated[Array, ArrayOf(FLOAT, 2)]
     results: Annotated[Array, ArrayOf(FLOAT, 2)]
     counts: Annotated[Array, ArrayOf(INTEGER, 2)]

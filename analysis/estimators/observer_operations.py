@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from merganser.analysis.plan.model_tape import move_model, run_model, take_results, tape_at
 from merganser.framework.native.memory.addresses import place_at
-from merganser.framework.native.memory.records_of_arrays import FLOAT, ArrayOf, record_at
+from merganser.framework.native.memory.records_of_arrays import FLOAT, ArrayOf, Floats, record_at
 from merganser.framework.native.memory.tape import FAILED, integers_at
 from merganser.framework.native.operations.operations import CompiledOperation
 
@@ -32,7 +32,7 @@ class Observer(NamedTuple):
     u: Annotated[Any, ArrayOf(FLOAT, 1, True)]
     result: Annotated[Any, ArrayOf(FLOAT, 1, True)]
     gain: Annotated[NDArray[Any], ArrayOf(FLOAT, 2)]
-    error: Annotated[NDArray[Any], ArrayOf(FLOAT)]
+    error: Floats
 
 
 _observer_at = record_at(Observer)

@@ -61,8 +61,7 @@ class IntegratorSettings(abc.ABC):
 
     def get_maximum_step_size(self) -> float:
         """The longest step allowed [s]."""
-        value: float = self._step.max_step_size
-        return value
+        return float(self._step.max_step_size)
 
     def set_requested_minimum_step_size(self, min_step_size: float) -> None:
         """Takes no step shorter than this [s], save the last one before an event."""
@@ -75,8 +74,7 @@ class IntegratorSettings(abc.ABC):
 
     def get_requested_minimum_step_size(self) -> float:
         """The shortest step asked for [s]."""
-        value: float = self._step.min_step_size
-        return value
+        return float(self._step.min_step_size)
 
     def set_throw_on_minimum_step_size_violation(self, throws: bool) -> None:
         """Whether to raise when the accuracy cannot be met with the shortest step, or to accept the error."""
@@ -111,8 +109,7 @@ class IntegratorSettings(abc.ABC):
 
     def get_accuracy_in_use(self) -> float:
         """The accuracy in use: what was asked for, or the method's default."""
-        accuracy: float = self._step.accuracy
-        return accuracy
+        return float(self._step.accuracy)
 
     def request_initial_step_size_target(self, step_size: float) -> None:
         """Asks for the size of the first step [s]."""
@@ -139,54 +136,44 @@ class IntegratorSettings(abc.ABC):
 
     def get_num_steps_taken(self) -> int:
         """Number of steps taken."""
-        value: int = self._step.num_steps
-        return value
+        return int(self._step.num_steps)
 
     def get_num_derivative_evaluations(self) -> int:
         """Number of times that derivatives were asked for."""
-        value: int = self._step.counts.num_evaluations
-        return value
+        return int(self._step.counts.num_evaluations)
 
     def get_num_step_shrinkages_from_error_control(self) -> int:
         """Number of steps tried that had too large an error."""
-        value: int = self._step.counts.num_shrinkages
-        return value
+        return int(self._step.counts.num_shrinkages)
 
     def get_num_step_shrinkages_from_substep_failures(self) -> int:
         """Number of steps tried that met a value that was not finite, or equations that could not be solved."""
-        value: int = self._step.counts.num_failures
-        return value
+        return int(self._step.counts.num_failures)
 
     def get_num_substep_failures(self) -> int:
         """Number of failures within steps; each is met by a shorter step, so that it is
         `get_num_step_shrinkages_from_substep_failures`."""
-        value: int = self._step.counts.num_failures
-        return value
+        return int(self._step.counts.num_failures)
 
     def get_actual_initial_step_size_taken(self) -> float:
         """Size of the first step taken [s]."""
-        value: float = self._step.first_step_size
-        return value
+        return float(self._step.first_step_size)
 
     def get_smallest_adapted_step_size_taken(self) -> float:
         """Size of the shortest step that error control chose [s]."""
-        value: float = self._step.smallest_step_size
-        return value
+        return float(self._step.smallest_step_size)
 
     def get_largest_step_size_taken(self) -> float:
         """Size of the longest step taken [s]."""
-        value: float = self._step.largest_step_size
-        return value
+        return float(self._step.largest_step_size)
 
     def get_previous_integration_step_size(self) -> float:
         """Size of the latest step [s]."""
-        value: float = self._step.previous_step_size
-        return value
+        return float(self._step.previous_step_size)
 
     def get_ideal_next_step_size(self) -> float:
         """Size that error control wants for the next step [s]."""
-        value: float = self._step.ideal_step_size
-        return value
+        return float(self._step.ideal_step_size)
 
     def GetStatisticsSummary(self) -> list[tuple[str, float]]:
         """The counts by name."""

@@ -5,11 +5,9 @@ So one may go on where the other has stopped.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple
+from typing import NamedTuple
 
-from numpy.typing import NDArray
-
-from merganser.framework.native.memory.records_of_arrays import FLOAT, INTEGER, ArrayOf
+from merganser.framework.native.memory.records_of_arrays import Floats, Integers
 from merganser.framework.native.memory.tape import AGAIN
 
 # What a step comes to, beside what operations come to (framework/native/memory/tape.py); it is not taken then.
@@ -23,9 +21,6 @@ from merganser.framework.native.memory.tape import AGAIN
 ) = range(AGAIN + 1, AGAIN + 7)
 
 WITH_TIME, WITH_STATE = 1, 2
-
-_Floats = Annotated[NDArray[Any], ArrayOf(FLOAT)]
-
 
 class NewtonCounts(NamedTuple):
     """What an implicit method counts; evaluations are those of derivatives."""
@@ -161,16 +156,16 @@ class StepProblem(NamedTuple):
     attempt: int
     record: int
     in_python: int
-    time: _Floats
-    state: _Floats
-    xdot: _Floats
-    x_start: _Floats
-    xdot_start: _Floats
-    xdot_end: _Floats
-    quaternions: Annotated[NDArray[Any], ArrayOf(INTEGER)]
-    breaks: _Floats
-    memory: _Floats
-    memory_before: _Floats
-    bulk: _Floats
-    bulk_before: _Floats
+    time: Floats
+    state: Floats
+    xdot: Floats
+    x_start: Floats
+    xdot_start: Floats
+    xdot_end: Floats
+    quaternions: Integers
+    breaks: Floats
+    memory: Floats
+    memory_before: Floats
+    bulk: Floats
+    bulk_before: Floats
     arrays: int

@@ -134,7 +134,7 @@ class Handler:
             raise
         finally:
             store.reads, store.reader = outer_reads, outer_reader
-        outcome = plan.heed_statuses(self._kind) if plan.statuses else SUCCEEDED
+        outcome = plan.note_statuses(self._kind) if plan.statuses else SUCCEEDED
         is_current = plan.note_callback(store.invalid != invalid)
         if outcome != SUCCEEDED:
             return outcome

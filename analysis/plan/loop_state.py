@@ -7,7 +7,14 @@ from typing import Annotated, Any, NamedTuple
 from numpy.typing import NDArray
 
 from merganser.framework.native import device
-from merganser.framework.native.memory.records_of_arrays import FLOAT, INTEGER, ArrayOf, record_at_address, size_of
+from merganser.framework.native.memory.records_of_arrays import (
+    INTEGER,
+    ArrayOf,
+    Floats,
+    Integers,
+    record_at_address,
+    size_of,
+)
 from merganser.framework.native.memory.tape import AGAIN
 
 # Why the loop ends: what operations come to (framework/native/memory/tape.py), then:
@@ -111,13 +118,13 @@ class Problem(NamedTuple):
     stage_begin: int
     stage_end: int
     num_clocks: int
-    clocks: Annotated[NDArray[Any], ArrayOf(FLOAT)]
+    clocks: Floats
     notifications: Annotated[NDArray[Any], ArrayOf(INTEGER, 2)]
-    values: Annotated[NDArray[Any], ArrayOf(FLOAT)]
+    values: Floats
     operations: int
     failure: int
     groups: int
-    places_of_groups: Annotated[NDArray[Any], ArrayOf(INTEGER)]
+    places_of_groups: Integers
     look: int
     add_group: int
     make_room: int

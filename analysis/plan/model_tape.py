@@ -7,10 +7,9 @@ blocks that contain a model, such as observers.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from merganser.framework.core.declarations.events import EventKind, TriggerType
 from merganser.framework.core.inside import declared_events, slot_of
@@ -18,10 +17,9 @@ from merganser.framework.math.difference_steps import COMPLEX_STEP
 from merganser.framework.native import device
 from merganser.framework.native.memory.addresses import address_of_array
 from merganser.framework.native.memory.records_of_arrays import (
-    COMPLEX,
-    FLOAT,
-    INTEGER,
-    ArrayOf,
+    Complexes,
+    Floats,
+    Integers,
     address_of_record,
     new_record,
     place_arrays,
@@ -58,10 +56,10 @@ class Tape(NamedTuple):
 
     operations: int
     values: int
-    time: Annotated[NDArray[Any], ArrayOf(FLOAT)]
-    state: Annotated[NDArray[Any], ArrayOf(FLOAT)]
-    input: Annotated[NDArray[Any], ArrayOf(FLOAT)]
-    results: Annotated[NDArray[Any], ArrayOf(INTEGER)]
+    time: Floats
+    state: Floats
+    input: Floats
+    results: Integers
 
 
 class ComplexTape(NamedTuple):
@@ -69,10 +67,10 @@ class ComplexTape(NamedTuple):
 
     operations: int
     values: int
-    time: Annotated[NDArray[Any], ArrayOf(COMPLEX)]
-    state: Annotated[NDArray[Any], ArrayOf(COMPLEX)]
-    input: Annotated[NDArray[Any], ArrayOf(COMPLEX)]
-    results: Annotated[NDArray[Any], ArrayOf(INTEGER)]
+    time: Complexes
+    state: Complexes
+    input: Complexes
+    results: Integers
 
 
 tape_at, complex_tape_at = record_at_address(Tape), record_at_address(ComplexTape)
@@ -163,7 +161,7 @@ class ModelTape:
         self._results = np.array(offsets, dtype=np.int64)
         flat = context.store.flat
         self._operations = self._assembly.finish()
-        self._record = record = new_record(Tape if flat.dtype == FLOAT else ComplexTape)
+        self._record = record = new_record(ComplexTape if flat.dtype == np.complex128 else Tape)
         self.address: int = address_of_record(record)
         record.operations = self._operations.address
         x = context.peek_state()

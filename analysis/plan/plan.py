@@ -493,7 +493,7 @@ class Plan:
         self._has_new_reads = True
         self.now.is_out_of_date = 1
 
-    def heed_statuses(self, kind: EventKind) -> int:
+    def note_statuses(self, kind: EventKind) -> int:
         """Has the loop end for statuses that end the simulation; returns what the operation of a handler comes to."""
         has_failed = most_severe(self.statuses).failed()
         if has_failed and kind is EventKind.DISCRETE_UPDATE:

@@ -77,12 +77,12 @@ class DueEvents:
         self.num_before = self.num_unrestricted_updates, self.num_discrete_updates
         if pending.unrestricted:
             outcome = execute(pending.unrestricted, EventKind.UNRESTRICTED_UPDATE, self.journal)
-            self.num_unrestricted_updates += outcome is DID_ITS_WORK or status._heed(outcome, self.time)
+            self.num_unrestricted_updates += outcome is DID_ITS_WORK or status._note_outcome(outcome, self.time)
             if status._reason is _NONE_SO_FAR:
                 self.pending = SimultaneousEvents([], pending.discrete, [])
         if pending.discrete:
             outcome = execute(pending.discrete, EventKind.DISCRETE_UPDATE, self.journal, begun=self.begun)
-            if outcome is DID_ITS_WORK or status._heed(outcome, self.time):
+            if outcome is DID_ITS_WORK or status._note_outcome(outcome, self.time):
                 num_unrestricted, num_discrete = _count(pending.discrete)
                 self.num_unrestricted_updates += num_unrestricted
                 self.num_discrete_updates += num_discrete
@@ -97,15 +97,15 @@ class DueEvents:
         """
         try:
             outcome = execute(self.owed, EventKind.PUBLISH, done=self.statuses)
-            is_effective = outcome is DID_ITS_WORK or status._heed(outcome, self.time)
+            is_effective = outcome is DID_ITS_WORK or status._note_outcome(outcome, self.time)
         except Exception:
             self.owed = []
             raise
         self.owed, self.num_publishes = [], self.num_publishes + is_effective  # no signal is looked at in between
 
-    def heed(self, status: SimulatorStatus) -> None:
+    def note_statuses(self, status: SimulatorStatus) -> None:
         """Ends the advance if what has happened is the end of the simulation."""
-        status._heed(most_severe(self.statuses), self.time)
+        status._note_outcome(most_severe(self.statuses), self.time)
 
     def finish_updates(self) -> None:
         """Completes updates that an interrupt has cut short, counts them and strikes them from those pending."""

@@ -326,7 +326,7 @@ class Simulator(SimulatorSettings):
         if self._due.owed:
             self._due.publish(status)
         elif self._due.statuses:  # an interrupt has come before anybody looked at them
-            self._due.heed(status)
+            self._due.note_statuses(status)
         if status._reason is not _NONE_SO_FAR or self._due.last_time == time == boundary_time:
             return
         plan, rest, next_rest, num_steps = self._usable_plan(boundary_time - time), 0, 1, 0
@@ -395,7 +395,7 @@ class Simulator(SimulatorSettings):
             if has_left_events:
                 due.publish(status)
             elif due.statuses:
-                due.heed(status)
+                due.note_statuses(status)
             self._publish_what_was_left_out(plan, status)
             if due.num_steps != num_steps:
                 if must_look:
@@ -461,7 +461,7 @@ class Simulator(SimulatorSettings):
         """Carries out, as things are now, publish events that nobody wanted at their time; they have been counted."""
         if plan.left_out:
             left_out, plan.left_out = plan.left_out, []
-            status._heed(execute(left_out, EventKind.PUBLISH), self._time())
+            status._note_outcome(execute(left_out, EventKind.PUBLISH), self._time())
 
     def _force_publish(self) -> None:
         self._system.ForcedPublish(self._context)
@@ -476,7 +476,7 @@ class Simulator(SimulatorSettings):
             note_place(error, f"while calling the simulator's monitor at time {self._time()} s")
             raise
         if isinstance(outcome, EventStatus):
-            status._heed(outcome, self._time())
+            status._note_outcome(outcome, self._time())
         elif outcome is not None:
             given = f"{type(outcome).__name__} at time {self._time()} s"
             raise TypeError(f"The simulator's monitor must return an EventStatus or None; got {given}.")

@@ -38,7 +38,7 @@ class SimulatorStatus:
     ) -> None:
         self._reason, self._return_time, self._system, self._message = reason, return_time, system, message
 
-    def _heed(self, outcome: EventStatus, time: float) -> bool:
+    def _note_outcome(self, outcome: EventStatus, time: float) -> bool:
         """Whether events at some time [s] had something to do; their outcome may be the end of the advance.
 
         Raises:

@@ -150,7 +150,7 @@ def test_publish_events_count_though_an_interrupt_comes_as_they_are_heeded(
     plan: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MERGANSER_PLAN", plan)
-    original, strike = SimulatorStatus._heed, interrupting_once()
+    original, strike = SimulatorStatus._note_outcome, interrupting_once()
 
     def heed(*arguments: Any) -> bool:
         strike()
@@ -161,7 +161,7 @@ def test_publish_events_count_though_an_interrupt_comes_as_they_are_heeded(
     expected = simulator.get_num_publishes()
     simulator, first, _ = simulation(KINDS[0], None)
     simulator.AdvanceTo(0.24)
-    monkeypatch.setattr(SimulatorStatus, "_heed", heed)
+    monkeypatch.setattr(SimulatorStatus, "_note_outcome", heed)
     with pytest.raises(KeyboardInterrupt):
         simulator.AdvanceTo(1.0)
     assert simulator.AdvanceTo(1.0).system() is first

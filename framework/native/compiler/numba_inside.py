@@ -49,6 +49,7 @@ __all__ = [
     "CompileResult",
     "NumbaError",
     "call_at",
+    "call_from_kernel",
     "cgutils",
     "compiled_kernel",
     "compiled_operation",
@@ -90,6 +91,16 @@ def call_at(
     function = builder.inttoptr(address, convention.get_function_type(restype, argtypes).as_pointer())
     status, result = convention.call_function(builder, function, restype, argtypes, arguments)
     return status.is_error, result
+
+
+def call_from_kernel(
+    context: Any, builder: Any, address: Any, restype: Any, argtypes: Any, arguments: Any
+) -> Any:
+    """Writes such a call in a kernel, and gives its result; an index that is out of bounds ends the caller, too."""
+    has_left, result = call_at(context, builder, address, restype, argtypes, arguments)
+    if getattr(numba.config, "BOUNDSCHECK", None):
+        raise_where(context, builder, has_left, IndexError("index is out of bounds"))
+    return result
 
 
 def raise_where(context: Any, builder: Any, condition: Any, error: Exception) -> None:

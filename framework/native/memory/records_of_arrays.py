@@ -39,10 +39,10 @@ from merganser.framework.core.context.native_code import Argument
 from merganser.framework.native.compiler.extending import import_whole, intrinsic, tell_module
 from merganser.framework.native.memory.addresses import address_of_array
 
-__all__ = ["COMPLEX", "FLOAT", "INTEGER", "ONE_VALUE", "ArrayOf", "Code", "Field", "Placed", "RecordOf",
-           "address_of_record", "clear_record", "copy_of_record", "field_at_address", "fields_of", "integers_of",
-           "new_record", "numbers_of", "place_arrays", "placed_beside", "record_at", "record_at_address",
-           "size_of"]  # fmt: skip
+__all__ = ["COMPLEX", "FLOAT", "INTEGER", "ONE_VALUE", "ArrayOf", "Code", "Complexes", "Field", "Floats", "Integers",
+           "Placed", "RecordOf", "address_of_record", "clear_record", "copy_of_record", "field_at_address",
+           "fields_of", "integers_of", "new_record", "numbers_of", "place_arrays", "placed_beside", "record_at",
+           "record_at_address", "size_of"]  # fmt: skip
 
 FLOAT, INTEGER, COMPLEX = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.complex128)
 ONE_VALUE = "one value"
@@ -60,6 +60,11 @@ class ArrayOf(NamedTuple):
     dtype: np.dtype[Any]
     num_dimensions: int = 1
     is_in_context: bool = False
+
+
+Floats = Annotated[Any, ArrayOf(FLOAT)]
+Integers = Annotated[Any, ArrayOf(INTEGER)]
+Complexes = Annotated[Any, ArrayOf(COMPLEX)]
 
 
 class RecordOf(NamedTuple):

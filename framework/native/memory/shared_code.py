@@ -81,7 +81,7 @@ def _call_at(name: str, restype: Any, arguments: Any) -> Any:
     argtypes = tuple(types.unliteral(kind) for kind in arguments)
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        from merganser.framework.native.compiler.numba_inside import call_at
+        from merganser.framework.native.compiler.numba_inside import call_from_kernel
 
         module, integer = builder.module, ir.IntType(64)
         cell = module.globals.get(name) or cgutils.add_global_variable(module, integer, name)
@@ -99,7 +99,7 @@ def _call_at(name: str, restype: Any, arguments: Any) -> Any:
         kind = context.get_value_type(restype)
         outcome = cgutils.alloca_once_value(builder, kind(0 if restype == types.boolean else _NONE_FOUND))
         with builder.if_then(builder.icmp_unsigned("!=", builder.load(address), integer(0)), likely=True):
-            _, returned = call_at(context, builder, builder.load(address), restype, argtypes, unpacked)
+            returned = call_from_kernel(context, builder, builder.load(address), restype, argtypes, unpacked)
             builder.store(returned, outcome)
         return builder.load(outcome)
 

@@ -73,11 +73,10 @@ def _call_at(restype: Any, given: Any) -> Any:
     argtypes = tuple(types.unliteral(kind) for kind in given)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        from merganser.framework.native.compiler.numba_inside import call_at
+        from merganser.framework.native.compiler.numba_inside import call_from_kernel
 
         values = cgutils.unpack_tuple(builder, arguments[1], len(argtypes))
-        _, result = call_at(context, builder, arguments[0], restype, argtypes, values)
-        return result
+        return call_from_kernel(context, builder, arguments[0], restype, argtypes, values)
 
     return restype(types.int64, given), generate
 

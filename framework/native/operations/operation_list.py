@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
 from merganser.framework.native.compiler.kernels import device, kernel, specialize
 from merganser.framework.native.memory.addresses import address_of_array
 from merganser.framework.native.memory.records_of_arrays import (
-    INTEGER,
-    ArrayOf,
+    Integers,
     address_of_record,
     new_record,
     place_arrays,
@@ -33,11 +32,11 @@ class Operations(NamedTuple):
         at: number of the operation that did not succeed.
     """
 
-    addresses: Annotated[NDArray[Any], ArrayOf(INTEGER)]
-    starts: Annotated[NDArray[Any], ArrayOf(INTEGER)]
+    addresses: Integers
+    starts: Integers
     values: int
     numbers: int
-    failure: Annotated[NDArray[Any], ArrayOf(INTEGER)]
+    failure: Integers
     at: int
 
 

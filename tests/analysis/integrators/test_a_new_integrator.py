@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -102,3 +105,43 @@ def test_arrays_that_compiled_code_would_misread_are_refused(method: Any) -> Non
 
 def test_it_has_its_order() -> None:
     assert observed_order(Midpoint, PROBLEMS["pendulum"], [0.05, 0.025, 0.0125]) == pytest.approx(2.0, abs=0.1)
+
+
+WRONG = """
+import numpy as np
+from merganser.analysis.integrators import IntegratorBase
+from merganser.analysis.integrators.problem import evaluate_start, vector
+from merganser.framework.native import kernel
+from merganser.framework.primitives import LinearSystem
+
+@kernel
+def try_wrong_step(p):
+    k = vector(p, 0)
+    status = evaluate_start(p, k)
+    k[len(k)] = 1.0
+    return status
+
+class Wrong(IntegratorBase):
+    attempt, is_compiled_at_once = try_wrong_step, True
+    supports_error_estimation = lambda self: False
+    get_error_estimate_order = lambda self: 0
+
+    def _make_arrays(self, n, dtype):
+        return [self._xdot_start]
+
+system = LinearSystem([[-1.0]], np.zeros((1, 0)), np.zeros((0, 1)), np.zeros((0, 0)))
+integrator = Wrong(system, system.CreateDefaultContext())
+integrator.set_maximum_step_size(0.1)
+try:
+    integrator.IntegrateWithMultipleStepsToTime(1.0)
+except IndexError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
+def test_an_index_that_is_out_of_bounds_in_a_step_is_an_error_where_numba_looks() -> None:
+    environment = {**os.environ, "NUMBA_BOUNDSCHECK": "1"}
+    command = [sys.executable, "-c", WRONG]
+    output = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    assert output == "take_step() was ended by an exception, such as an index that is out of bounds.\n"
