@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,8 @@ from merganser.analysis.plan.model_tape import (
 )
 from merganser.framework.core.context.native_code import may_compile
 from merganser.framework.native import compiled_form, device, kernel_address
-from merganser.framework.native.memory.addresses import address_of_array
+from merganser.framework.native.memory.addresses import address_of_array, place_at
+from merganser.framework.native.memory.records_of_arrays import FLOAT, ArrayOf, record_at
 from merganser.framework.native.memory.tape import (
     FAILED,
     RAISED,
@@ -45,7 +46,7 @@ from merganser.framework.native.operations.operations import CompiledOperation
 if TYPE_CHECKING:
     from merganser.analysis.estimators.observed_model import ObservedModel
 
-__all__ = ["KALMAN_FILTER", "FilterWorkspace", "careful_slopes", "complex_slopes", "evaluate", "fields_of", "reals_of"]
+__all__ = ["KALMAN_FILTER", "FilterOperation", "FilterWorkspace", "careful_slopes", "complex_slopes", "evaluate", "fields_of", "reals_of"]
 
 Array = NDArray[Any]
 F, G = range(2)  # the functions of the model: dynamics and output
@@ -260,39 +261,51 @@ _WORDS: tuple[Callable[..., int], ...] = evaluate, complex_slopes, careful_slope
 
 # ---------------------------------------------------------------------- filters as operations
 
-# What the operation finds in its list of integers.
-_number = itertools.count()
-OP_FAILURE = next(_number)  # address
-OP_FIELDS = next(_number)  # address of f
-OP_UPDATE = next(_number)  # and of the source of the filter, which takes seconds to compile
-OP_STATE = next(_number)  # offsets in the flat array: xhat and covariance, y, u (0 if there is none), result
-OP_MEASURED = next(_number)
-OP_INPUT = next(_number)
-OP_RESULT = next(_number)
-OP_NUM_FIELDS = next(_number)
+
+class FilterOperation(NamedTuple):
+    """What the operation finds in its list of integers, after the address of where it notes a failure.
+
+    Attributes:
+        fields: address of f.
+        update: address of the source of the filter, which takes seconds to compile.
+        state, y, u, result: in the flat array: xhat and covariance, the measurement, the input, what comes out.
+    """
+
+    fields: int
+    update: int
+    state: Annotated[Any, ArrayOf(FLOAT, 1, True)]
+    y: Annotated[Any, ArrayOf(FLOAT, 1, True)]
+    u: Annotated[Any, ArrayOf(FLOAT, 1, True)]
+    result: Annotated[Any, ArrayOf(FLOAT, 1, True)]
 
 
-def kalman_filter(values: Any, numbers: Any, op: Any) -> None:
-    """The next state of a filter, or its rate; integers: see above."""
-    f = integers_at(op[OP_FIELDS])
+_operation_at = record_at(FilterOperation)
+
+
+@device
+def _put(r: Any, offset: int, values_in: Array) -> None:
+    for i in range(len(values_in)):
+        r[offset + i] = values_in[i]
+
+
+def kalman_filter(values: Any, numbers: Any, integers: Any) -> None:
+    """The next state of a filter, or its rate; integers: where to note a failure, then a FilterOperation."""
+    op = _operation_at(values, integers_at(place_at(integers, 1)))
+    f, result = integers_at(op.fields), op.result
     r = doubles_at(f[REALS])
-    size = f[N] + f[N] * f[N]
     r[f[TIME]] = values[0]
-    for i in range(size):
-        r[f[STATE] + i] = values[op[OP_STATE] + i]
-    for i in range(f[P]):
-        r[f[MEASURED] + i] = values[op[OP_MEASURED] + i]
-    for i in range(f[M]):
-        r[f[INPUT] + i] = values[op[OP_INPUT] + i]
-    outcome, total = call_kernel(op[OP_UPDATE], (op[OP_FIELDS],)), 0.0
+    _put(r, f[STATE], op.state)
+    _put(r, f[MEASURED], op.y)
+    _put(r, f[INPUT], op.u)
+    outcome, total = call_kernel(op.update, (op.fields,)), 0.0
     if outcome == SUCCEEDED and f[IS_DISCRETE] != 0:
-        for i in range(size):
+        for i in range(len(result)):
             total += r[f[RESULT] + i] * 0.0
     if outcome != SUCCEEDED or total != 0.0:  # Python finds another way, or says why there is none
-        integers_at(op[OP_FAILURE])[0] = FAILED
+        integers_at(integers[0])[0] = FAILED
         return
-    for i in range(size):
-        values[op[OP_RESULT] + i] = r[f[RESULT] + i]
+    for i in range(len(result)):
+        result[i] = r[f[RESULT] + i]
 
 
 KALMAN_FILTER = CompiledOperation(kalman_filter)

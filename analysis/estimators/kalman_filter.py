@@ -15,6 +15,7 @@ from merganser.framework.core.context.native_code import FAILURE, InputOf, Nativ
 from merganser.framework.core.declarations.native_function import copy
 from merganser.framework.core.declarations.native_wires import PartOf
 from merganser.framework.native.memory.addresses import address_of_array
+from merganser.framework.native.memory.records_of_arrays import Placed, integers_of
 
 if TYPE_CHECKING:
     from merganser.analysis.estimators.filter_workspace import FilterWorkspace
@@ -174,8 +175,13 @@ class _FilterCode(ObserverCode):
         workspace = observer._new_workspace(context, calls_python=False)
         if workspace is None:
             return None
-        f: list[Any] = [0] * o.OP_NUM_FIELDS
-        f[o.OP_FAILURE], f[o.OP_FIELDS] = FAILURE, address_of_array(workspace.fields)
-        f[o.OP_UPDATE], f[o.OP_STATE], f[o.OP_RESULT] = workspace.address_of_update(), state, result
-        f[o.OP_MEASURED], f[o.OP_INPUT] = InputOf(0), InputOf(1) if observer._u is not None else 0
-        return NativeCode(o.KALMAN_FILTER, tuple(f), KeptAlive(*model.tapes(), workspace))
+        n, u = len(observer._W), observer._u
+        record = o.FilterOperation(
+            address_of_array(workspace.fields),
+            workspace.address_of_update(),
+            state=Placed(state, (n + n * n,)),
+            y=Placed(InputOf(0), (len(observer._V),)),
+            u=Placed(0, (0,)) if u is None else Placed(InputOf(1), (u.size(),)),
+            result=Placed(result, (n + n * n,)),
+        )
+        return NativeCode(o.KALMAN_FILTER, (FAILURE, *integers_of(record)), KeptAlive(*model.tapes(), workspace))
