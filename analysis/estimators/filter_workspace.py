@@ -46,7 +46,10 @@ from merganser.framework.native.operations.operations import CompiledOperation
 if TYPE_CHECKING:
     from merganser.analysis.estimators.observed_model import ObservedModel
 
-__all__ = ["KALMAN_FILTER", "FilterOperation", "FilterWorkspace", "careful_slopes", "complex_slopes", "evaluate", "fields_of", "reals_of"]
+__all__ = [
+    "KALMAN_FILTER", "FilterOperation", "FilterWorkspace", "careful_slopes", "complex_slopes", "evaluate", "fields_of",
+    "reals_of",
+]  # fmt: skip
 
 Array = NDArray[Any]
 F, G = range(2)  # the functions of the model: dynamics and output

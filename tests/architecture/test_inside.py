@@ -23,7 +23,7 @@ LEFT: dict[str, tuple[str, str]] = {
     ),
 }
 
-OF_PYTHON = frozenset({"_replace"})  # of named tuples
+OF_PYTHON = frozenset({"_fields", "_replace"})  # of named tuples
 
 
 def _room(file: str) -> str:
