@@ -52,6 +52,10 @@ class CenicIntegrator(IntegratorBase):
     accelerations belong together, as those of a discrete plant do. What blocks ask of a plant while a step is made is
     what acts at the moment. `DescribeStepSizes` tells what made steps short.
 
+    Systems of AutoDiffXd are moved by the same steps, beyond pydrake. Derivatives are those of (1), (2) and (4), each
+    S_h by the implicit function theorem, with lengths of steps that depend on nothing: what chooses them are values.
+    Inputs that follow the state of the plant are refused there.
+
     Args:
         system: the system to integrate, a plant or a diagram with continuous plants, at any depth.
         context: where its values are; if it is not given here, call `reset_context` before integrating.

@@ -139,18 +139,18 @@ def plot(everything: dict[str, dict[str, list[Run]]], path: Path) -> None:
 
     columns = 4 if len(everything) > 4 else len(everything)
     rows = -(-len(everything) // columns)
-    figure, axes = plt.subplots(rows, columns, figsize=(3.2 * columns, 2.6 * rows), layout="constrained", squeeze=False)
+    figure, axes = plt.subplots(rows, columns, figsize=(2.6 * columns, 2.1 * rows), layout="constrained", squeeze=False)
     for place, (name, found) in zip(axes.flat, everything.items()):
         for method, runs in found.items():
-            place.loglog([1e3 * run.cost for run in runs], [run.error for run in runs], "o-", ms=3, label=method)
-        place.set_title(name, fontsize=9)
-        place.tick_params(labelsize=7)
+            place.loglog([1e3 * run.cost for run in runs], [run.error for run in runs], "o-", ms=2, lw=1, label=method)
+        place.set_title(name, fontsize=8)
+        place.tick_params(labelsize=6)
     for place in axes.flat[len(everything) :]:
         place.set_visible(False)
     axes[0, 0].legend(fontsize=7)
     figure.supxlabel("processor time [ms]", fontsize=9)
     figure.supylabel("largest error of a position [m]", fontsize=9)
-    figure.savefig(path, dpi=110)
+    figure.savefig(path, dpi=100)
 
 
 def main() -> None:
