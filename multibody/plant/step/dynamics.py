@@ -460,6 +460,8 @@ class PlantDynamics:
             buffers.prepare(controllers)
         status = self._step_of_other_scalars(context, w, buffers, inputs, h, result)
         if status == 0:
+            if buffers.sample is not None:
+                count_iterations(buffers.gradients.buffers.results[0].statistics, motion.counts)
             motion.take_step(result, buffers.F_applied)
             np.divide(result - w.x, h, result)
         return status

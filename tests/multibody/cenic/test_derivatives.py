@@ -115,6 +115,7 @@ def test_derivatives_are_those_of_the_accepted_steps(scene: Callable[[MultibodyP
     simulator = _simulator(diagram, start, 1e-3)
     lengths = _lengths_of_steps(simulator, 0.12)
     end = _end(simulator)
+    assert dict(simulator.get_integrator().GetStatisticsSummary())["cenic_total_solver_iterations"] > 0
     assert len(set(np.round(lengths, 9))) > 5  # they follow from the accuracy
     np.testing.assert_allclose(ExtractValue(end).ravel(), _end_of_steps(diagram, start, lengths), rtol=0.0, atol=1e-6)
     step, slopes = 1e-6, []
@@ -142,6 +143,27 @@ def test_derivatives_of_free_flight_are_exact() -> None:
     np.testing.assert_allclose(ExtractGradient(end[10:13]), eye[10:13], atol=1e-12)
     moved = eye[23:26] + time * eye[10:13]  # the integral of the velocity
     np.testing.assert_allclose(ExtractGradient(end[23:26]), moved, atol=1e-12)
+
+
+def test_inputs_and_masses_have_derivatives() -> None:
+    """x = F t^2 / 2 m, within limits of the joint."""
+    builder = DiagramBuilder()
+    plant = builder.AddSystem(MultibodyPlant(0.0))
+    cart = plant.AddRigidBody("cart", SpatialInertia.SolidCubeWithMass(2.0, 0.1))
+    rail = PrismaticJoint("rail", plant.world_frame(), cart.body_frame(), [1.0, 0.0, 0.0], -1.0, 1.0)
+    plant.AddJointActuator("motor", plant.AddJoint(rail))
+    plant.Finalize()
+    simulator = _simulator(builder.Build(), np.zeros(2), 1e-4)
+    (plant,) = simulator.get_system().GetSystems()
+    context = plant.GetMyMutableContextFromRoot(simulator.get_mutable_context())
+    context.SetContinuousState([AutoDiffXd(0.0), AutoDiffXd(0.0)])
+    force, mass = InitializeAutoDiff([3.0, 2.0]).ravel()
+    plant.get_actuation_input_port().FixValue(context, [force])
+    plant.GetBodyByName("cart").SetMass(context, mass)
+    simulator.Initialize()
+    simulator.AdvanceTo(0.5)
+    expected = [[0.25 / 4.0, -0.25 * 3.0 / 8.0], [0.5 / 2.0, -0.5 * 3.0 / 4.0]]
+    np.testing.assert_allclose(ExtractGradient(_end(simulator)), expected, atol=1e-12)
 
 
 def _on_a_rail(stiffness: float, gravity: float) -> Callable[[MultibodyPlant], None]:
