@@ -90,7 +90,7 @@ class SceneGraph(LeafSystem):
             {self._world_poses.ticket(), self.pa_ticket()},
         )
 
-    def _sys_printed_parameters(self, context: Any) -> tuple[list[Any], int]:
+    def _sys_printed_parameters(self, context: Context) -> tuple[list[Any], int]:
         return [], 2  # the geometries, and the configuration that they stand with here
 
     # ------------------------------------------------------------------ ports and inspection
@@ -469,7 +469,7 @@ class SceneGraph(LeafSystem):
 
     # ------------------------------------------------------------------ calculations
 
-    def SetDefaultParameters(self, context: Any, parameters: Any) -> None:
+    def SetDefaultParameters(self, context: Context, parameters: Any) -> None:
         """Gives a new Context its own copy of the model, with the default proximity properties."""
         if self._prototype is None:
             self._prototype = copy.deepcopy(self._model)
@@ -497,20 +497,20 @@ class SceneGraph(LeafSystem):
         self._prototype = None
         return self._model
 
-    def _state_in_context_to_change(self, context: Any) -> GeometryState:
+    def _state_in_context_to_change(self, context: Context) -> GeometryState:
         self.ValidateContext(context)
         return context.get_mutable_abstract_parameter(self._state_index).get_value()
 
-    def _state(self, context: Any) -> GeometryState:
+    def _state(self, context: Context) -> GeometryState:
         return context.get_abstract_parameter(self._state_index).get_value()
 
-    def _calc_query(self, context: Any, output: AbstractValue) -> None:
+    def _calc_query(self, context: Context, output: AbstractValue) -> None:
         """Binds the QueryObject of this Context to it; nothing is computed before somebody asks."""
         query: QueryObject = output.get_mutable_value()
         if not query.is_bound_to(context):
             query.bind(QuerySource(self, context))
 
-    def _calc_world_poses(self, context: Any, output: AbstractValue) -> None:
+    def _calc_world_poses(self, context: Context, output: AbstractValue) -> None:
         state: GeometryState = context.peek_parameters().get_abstract_parameter(self._state_index).get_value()
         layout = state.pose_layout()
         scalar = self._scalar_of_poses(context)
@@ -530,18 +530,18 @@ class SceneGraph(LeafSystem):
             X_PF[rows] = self._poses_of_source(context, state, source_id, frame_ids)
         output.set_value(layout.calc_world_poses(X_PF))
 
-    def _scalar_of_poses(self, context: Any) -> type[Any]:
+    def _scalar_of_poses(self, context: Context) -> type[Any]:
         """The scalars of a Context of objects, whatever those of the SceneGraph are; floats in one of numbers."""
         store = context.store
         return store.scalar if store.flat.dtype == object else float
 
     def _poses_of_source(
-        self, context: Any, state: GeometryState, source_id: SourceId, frame_ids: list[FrameId]
+        self, context: Context, state: GeometryState, source_id: SourceId, frame_ids: list[FrameId]
     ) -> NDArray[Any]:
         """The poses X_PF that a source tells for its frames, in the order given."""
         port = self._pose_ports[source_id]
         value = context.read_input(port.get_index())
-        poses: FramePoseVector = port.Eval(context) if value is None else value.get_value()
+        poses: Any = port.Eval(context) if value is None else value.get_value()
         X_PF = poses.poses_of(frame_ids)
         if X_PF is None:
             given = poses.ids()
@@ -552,7 +552,7 @@ class SceneGraph(LeafSystem):
         return X_PF.astype(np.float64) if is_of_floats else X_PF
 
     def _not_finite(
-        self, context: Any, state: GeometryState, source_id: SourceId, frame_ids: list[FrameId]
+        self, context: Context, state: GeometryState, source_id: SourceId, frame_ids: list[FrameId]
     ) -> RuntimeError:
         """The error about poses of a source that are not."""
         finite = np.isfinite(self._poses_of_source(context, state, source_id, frame_ids)).all(axis=(1, 2))

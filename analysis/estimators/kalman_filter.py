@@ -75,7 +75,7 @@ class KalmanFilter(Observer):
         self._estimate = self.DeclareVectorOutputPort("estimated_state", n, copy.given(source=estimate))
         self._covariance = self.DeclareVectorOutputPort("covariance", n * n, copy.given(source=covariance))
 
-    def SetDefaultState(self, context: Any, state: Any) -> None:
+    def SetDefaultState(self, context: Context, state: Any) -> None:
         if self._period:
             state.get_mutable_discrete_state().set_value(0, self._initial)
         else:
@@ -167,7 +167,7 @@ class KalmanFilter(Observer):
 class _FilterCode(ObserverCode):
     """The filter as an operation."""
 
-    def code(self, context: Any, model: Any, result: Any, state: Any) -> NativeCode | None:
+    def code(self, context: Context, model: Any, result: Any, state: Any) -> NativeCode | None:
         from merganser.analysis.estimators import filter_workspace as o
 
         observer: Any = self.observer

@@ -85,7 +85,7 @@ class LuenbergerObserver(Observer):
 class _LuenbergerCode(ObserverCode):
     """The observer as an operation."""
 
-    def code(self, context: Any, model: Any, result: Any, state: Any) -> NativeCode:
+    def code(self, context: Context, model: Any, result: Any, state: Any) -> NativeCode:
         from merganser.analysis.estimators import observer_operations as o  # loads numba
 
         observer: Any = self.observer

@@ -188,7 +188,7 @@ class DirectCollocation(MultipleShooting):
         return PiecewisePolynomial.CubicHermite(self.GetSampleTimes(result).tolist(), states, rates.T)
 
 
-def _require_continuous(system: System, context: Any, are_others_fixed: bool) -> None:
+def _require_continuous(system: System, context: Context, are_others_fixed: bool) -> None:
     system.ValidateContext(context)
     where = f"DirectCollocation: system '{system.GetSystemPathname()}'"
     if not context.num_continuous_states():

@@ -136,7 +136,7 @@ class DirectTranscription(MultipleShooting):
         return PiecewisePolynomial.ZeroOrderHold(self.GetSampleTimes(result).tolist(), self.GetStateSamples(result))
 
 
-def _period(system: System, context: Any) -> float:
+def _period(system: System, context: Context) -> float:
     """The period of a discrete system; 0 of a continuous one."""
     system.ValidateContext(context)
     where = f"DirectTranscription: system '{system.GetSystemPathname()}'"

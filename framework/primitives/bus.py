@@ -130,7 +130,7 @@ class _CodeOfSignal:
     def __init__(self, name: str, size: int) -> None:
         self._name, self._size = name, size
 
-    def resolve(self, context: Any) -> NativeCode | None:
+    def resolve(self, context: Context) -> NativeCode | None:
         """The operation; None if there is none."""
         bus = context.sources[0]
         creator = bus.context.system if isinstance(bus, CacheSlot) else None

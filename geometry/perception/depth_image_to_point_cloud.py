@@ -8,7 +8,7 @@ The pixel in column u and row v, at depth z, shows the point
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from merganser.geometry.images import AnyImage, ImageDepth16U, ImageDepth32F, Im
 from merganser.geometry.perception.fields import BaseField, Fields
 from merganser.geometry.perception.point_cloud import PointCloud
 from merganser.geometry.rendering.camera_info import CameraInfo
+
+if TYPE_CHECKING:
+    from merganser.framework.core.context.context import Context
 
 __all__ = ["DepthImageToPointCloud"]
 
@@ -86,7 +89,7 @@ class DepthImageToPointCloud(LeafSystem):
         """Returns the port that gives a PointCloud."""
         return self.GetOutputPort("point_cloud")
 
-    def _calc_cloud(self, context: Any, output: Any) -> None:
+    def _calc_cloud(self, context: Context, output: Any) -> None:
         """Every cloud is a new one, so that those who got the last one may keep it."""
         depth = self._checked_size(self.depth_image_input_port().Eval(context), "depth_image")
         cloud = PointCloud(depth.shape[0] * depth.shape[1], self._fields)

@@ -90,7 +90,7 @@ class CameraSystem(LeafSystem):
         """
         self._camera_defaults["depth"] = self._checked_camera(depth_camera, DepthRenderCamera, "depth")
 
-    def SetDefaultParameters(self, context: Any, parameters: Any) -> None:
+    def SetDefaultParameters(self, context: Context, parameters: Any) -> None:
         """Gives a new Context the defaults."""
         for name, index in self._camera_parameters.items():
             parameters.get_mutable_abstract_parameter(index).set_value(self._camera_defaults[name])
@@ -137,11 +137,11 @@ class CameraSystem(LeafSystem):
         """
         self._set_parameter(context, "depth", self._checked_camera(depth_camera, DepthRenderCamera, "depth"))
 
-    def _parameter(self, context: Any, name: str) -> Any:
+    def _parameter(self, context: Context, name: str) -> Any:
         self.ValidateContext(context)
         return context.get_abstract_parameter(self._camera_parameters[name]).get_value()
 
-    def _set_parameter(self, context: Any, name: str, value: Any) -> None:
+    def _set_parameter(self, context: Context, name: str, value: Any) -> None:
         self.ValidateContext(context)
         context.get_mutable_abstract_parameter(self._camera_parameters[name]).set_value(value)
 
@@ -152,7 +152,7 @@ class CameraSystem(LeafSystem):
             )
         return _checked(camera, expected, f"{kind}_camera")
 
-    def _body_pose(self, query: QueryObject, context: Any) -> RigidTransform:
+    def _body_pose(self, query: QueryObject, context: Context) -> RigidTransform:
         """The pose X_WB of the sensor's body in the world."""
         X_WP = query.GetPoseInWorld(self._parameter(context, "parent"))
         return X_WP @ self._parameter(context, "X_PB")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from merganser.framework import LeafSystem, Value
 from merganser.geometry.images import ImageDepth16U, ImageDepth32F, ImageLabel16I, ImageRgba8U, label_colors
 from merganser.geometry.rgba import Rgba
+
+if TYPE_CHECKING:
+    from merganser.framework.core.context.context import Context
 
 __all__ = ["ColorizeDepthImage", "ColorizeLabelImage"]
 
@@ -64,7 +67,7 @@ class ColorizeDepthImage(LeafSystem):
             gray = 255 - (255.0 * darkness).astype(np.uint8)
             output.mutable_data[is_valid] = np.stack([gray, gray, gray, np.full_like(gray, 255)], axis=1)
 
-    def _calc_image(self, context: Any, output: Any) -> None:
+    def _calc_image(self, context: Context, output: Any) -> None:
         ports = [self.get_input_port(i) for i in range(2) if self.get_input_port(i).HasValue(context)]
         if len(ports) != 1:
             raise RuntimeError(
@@ -115,7 +118,7 @@ class ColorizeLabelImage(LeafSystem):
         _fit(output, input)
         output.mutable_data[...] = label_colors(input.data[:, :, 0], _bytes(self.background_color))
 
-    def _calc_image(self, context: Any, output: Any) -> None:
+    def _calc_image(self, context: Context, output: Any) -> None:
         image = ImageRgba8U()
         self.Calc(self.get_input_port().Eval(context), image)
         output.set_value(image)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from merganser.framework import InputPort, InputPortIndex, LeafSystem, Value
 from merganser.geometry.images import ImageRgba8U
+
+if TYPE_CHECKING:
+    from merganser.framework.core.context.context import Context
 
 __all__ = ["ConcatenateImages"]
 
@@ -59,7 +62,7 @@ class ConcatenateImages(LeafSystem):
             )
         return super().get_input_port(row * cols + col)
 
-    def _calc_image(self, context: Any, output: Any) -> None:
+    def _calc_image(self, context: Context, output: Any) -> None:
         rows, cols = self._shape
         ports = [[self.get_input_port(row=row, col=col) for col in range(cols)] for row in range(rows)]
         images = [[port.Eval(context) if port.HasValue(context) else ImageRgba8U() for port in row] for row in ports]

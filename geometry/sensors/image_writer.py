@@ -6,12 +6,15 @@ import os
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from merganser.framework import InputPort, LeafSystem, Value
 from merganser.geometry.images import Image, ImageIo, PixelType
+
+if TYPE_CHECKING:
+    from merganser.framework.core.context.context import Context
 
 __all__ = ["ImageWriter"]
 
@@ -94,11 +97,11 @@ class ImageWriter(LeafSystem):
         for series in self._series:
             series.count = 0
 
-    def _write_all(self, context: Any) -> None:
+    def _write_all(self, context: Context) -> None:
         for series in self._series:
             self._write(series, context)
 
-    def _write(self, series: _Series, context: Any) -> None:
+    def _write(self, series: _Series, context: Context) -> None:
         time = context.get_time()
         path = series.format.format(
             port_name=series.port.get_name(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from merganser.framework import BasicVector, Value, ValueProducer
 from merganser.framework.math import RigidTransform
@@ -11,6 +11,9 @@ from merganser.geometry.images import ConvertDepth32FTo16U, ImageDepth16U, Image
 from merganser.geometry.rendering.cameras import ColorRenderCamera, DepthRenderCamera
 from merganser.geometry.sensors.camera_system import CameraSystem
 from merganser.geometry.sensors.image_ports import ImagePorts
+
+if TYPE_CHECKING:
+    from merganser.framework.core.context.context import Context
 
 __all__ = ["RgbdSensor"]
 
@@ -84,30 +87,30 @@ class RgbdSensor(ImagePorts, CameraSystem):
     def _placement(self) -> set[Any]:
         return {self._query_port.ticket(), self._ticket_of("parent"), self._ticket_of("X_PB")}
 
-    def _calc_color(self, context: Any, output: Any) -> None:
+    def _calc_color(self, context: Context, output: Any) -> None:
         """Every image is a new one, so that those who got the last one may keep it."""
         output.set_value(self._render(context, "color", "RenderColorImage"))
 
-    def _calc_label(self, context: Any, output: Any) -> None:
+    def _calc_label(self, context: Context, output: Any) -> None:
         output.set_value(self._render(context, "color", "RenderLabelImage"))
 
-    def _calc_depth(self, context: Any, output: Any) -> None:
+    def _calc_depth(self, context: Context, output: Any) -> None:
         output.set_value(self._render(context, "depth", "RenderDepthImage"))
 
-    def _render(self, context: Any, camera: str, function: str) -> Any:
+    def _render(self, context: Context, camera: str, function: str) -> Any:
         query = self._query_port.Eval(context)
         parent, X_PB = self._parameter(context, "parent"), self._parameter(context, "X_PB")
         return getattr(query, function)(self._parameter(context, camera), parent, X_PB)
 
-    def _give_depth(self, context: Any, output: Any) -> None:
+    def _give_depth(self, context: Context, output: Any) -> None:
         output.set_value(self._depth_entry.Eval(context))
 
-    def _calc_depth_in_mm(self, context: Any, output: Any) -> None:
+    def _calc_depth_in_mm(self, context: Context, output: Any) -> None:
         image = ImageDepth16U()
         ConvertDepth32FTo16U(self._depth_entry.Eval(context), image)
         output.set_value(image)
 
-    def _calc_body_pose(self, context: Any, output: Any) -> None:
+    def _calc_body_pose(self, context: Context, output: Any) -> None:
         output.set_value(self._body_pose(self._query_port.Eval(context), context))
 
 
@@ -125,5 +128,5 @@ def _cameras(
     return color_camera, depth_camera
 
 
-def _give_time(context: Any, output: BasicVector) -> None:
+def _give_time(context: Context, output: BasicVector) -> None:
     output.SetAtIndex(0, context.get_time())

@@ -6,7 +6,7 @@ import copy
 import os
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from merganser.geometry.scene_graph import SceneGraph
 from merganser.geometry.sensors.camera_system import CameraSystem
 from merganser.geometry.sensors.image_ports import ImagePorts
 from merganser.geometry.sensors.sample import Sample
+
+if TYPE_CHECKING:
+    from merganser.framework.core.context.context import Context
 
 __all__ = ["RgbdSensorAsync"]
 
@@ -108,7 +111,7 @@ class RgbdSensorAsync(ImagePorts, CameraSystem):
 
     # ------------------------------------------------------------------ events
 
-    def _capture(self, context: Any, state: Any) -> None:
+    def _capture(self, context: Context, state: Any) -> None:
         """Begins to make images of the scene as it is now."""
         query = copy.copy(self._query_port.Eval(context))  # stays as it is, whatever happens to the Context
         parent, X_PB = self._parameter(context, "parent"), self._parameter(context, "X_PB")
@@ -117,16 +120,16 @@ class RgbdSensorAsync(ImagePorts, CameraSystem):
         job = _Job(_executor().submit(_make_images, query, self._kinds, color, depth, parent, X_PB, known))
         state.get_mutable_abstract_state(self._pending).set_value(job)
 
-    def _show(self, context: Any, state: Any) -> None:
+    def _show(self, context: Context, state: Any) -> None:
         """Gives the images that were begun, when they are finished."""
         job: _Job = context.get_abstract_state(self._pending).get_value()
         if job.future is not None:
             state.get_mutable_abstract_state(self._shown).set_value(job.future.result())
 
-    def _give(self, name: str, context: Any, output: Any) -> None:
+    def _give(self, name: str, context: Context, output: Any) -> None:
         output.set_value(context.get_abstract_state(self._shown).get_value().values[name])
 
-    def _give_time(self, context: Any, output: Any) -> None:
+    def _give_time(self, context: Context, output: Any) -> None:
         output.SetFromVector(context.get_abstract_state(self._shown).get_value().values["image_time"])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from merganser.geometry.images import ImageDepth16U, ImageDepth32F, ImageLabel16
 from merganser.geometry.sensors.image_ports import ImagePorts
 from merganser.geometry.sensors.rgbd_sensor import RgbdSensor
 from merganser.geometry.sensors.sample import Sample
+
+if TYPE_CHECKING:
+    from merganser.framework.core.context.context import Context
 
 __all__ = ["RgbdSensorDiscrete"]
 
@@ -93,15 +96,15 @@ class _Hold(LeafSystem):
         self.DeclarePeriodicUnrestrictedUpdateEvent(period, 0.0, self._take)
         self.DeclareForcedUnrestrictedUpdateEvent(self._take)
 
-    def _take(self, context: Any, state: Any) -> None:
+    def _take(self, context: Context, state: Any) -> None:
         values = {}
         for i in range(self.num_input_ports()):
             port = self.get_input_port(i)
             values[port.get_name()] = port.Eval(context)
         state.get_mutable_abstract_state(0).set_value(Sample(values))
 
-    def _give(self, name: str, context: Any, output: Any) -> None:
+    def _give(self, name: str, context: Context, output: Any) -> None:
         output.set_value(context.get_abstract_state(0).get_value().values[name])
 
-    def _give_time(self, context: Any, output: Any) -> None:
+    def _give_time(self, context: Context, output: Any) -> None:
         output.SetFromVector(context.get_abstract_state(0).get_value().values["image_time"])

@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from merganser.framework import DiagramBuilder, LeafSystem, Value
 from merganser.framework.core.values.arguments import checked_number
@@ -26,6 +26,9 @@ from merganser.geometry.scene_graph import SceneGraph
 from merganser.geometry.sensors.colorize import ColorizeDepthImage, ColorizeLabelImage
 from merganser.geometry.sensors.concatenate_images import ConcatenateImages
 from merganser.geometry.sensors.rgbd_sensor import RgbdSensor
+
+if TYPE_CHECKING:
+    from merganser.framework.core.context.context import Context
 
 __all__ = ["VideoWriter"]
 
@@ -140,7 +143,7 @@ class VideoWriter(LeafSystem):
         """Writes what has been collected to the file and closes it; images after that begin a new video."""
         self._video.save()
 
-    def _publish(self, context: Any) -> None:
+    def _publish(self, context: Context) -> None:
         image = self.get_input_port().Eval(context)
         if image.size():
             self._video.add(image)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -40,6 +40,9 @@ from merganser.geometry.shapes import (
     Sphere,
 )
 from merganser.geometry.visualizers.pyplot_visualizer import PyPlotVisualizer
+
+if TYPE_CHECKING:
+    from merganser.framework.core.context.context import Context
 
 __all__ = ["ConnectPlanarSceneGraphVisualizer", "PlanarSceneGraphVisualizer"]
 
@@ -142,7 +145,7 @@ class PlanarSceneGraphVisualizer(PyPlotVisualizer):
             return "world"
         return f"{inspector.GetOwningSourceName(frame_id)}::{inspector.GetName(frame_id)}"
 
-    def draw(self, context: Any) -> None:
+    def draw(self, context: Context) -> None:
         """Draws all geometries at their poses."""
         query: QueryObject = self._port.Eval(context)
         inspector = query.inspector()

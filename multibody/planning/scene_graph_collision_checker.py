@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ from merganser.multibody.planning.collision_results import RobotClearance, Robot
 from merganser.multibody.planning.configuration_sweep import SweepProbe, Sweeps, SweptGeometry
 from merganser.multibody.planning.edge_checks import Probe
 from merganser.multibody.tree import BodyIndex, JacobianWrtVariable, RigidBody
+
+if TYPE_CHECKING:
+    from merganser.framework.core.context.context import Context
 
 __all__ = ["SceneGraphCollisionChecker", "UnimplementedCollisionChecker"]
 
@@ -200,7 +203,7 @@ class SceneGraphCollisionChecker(CollisionChecker):
             found += range(joint.position_start(), joint.position_start() + joint.num_positions())
         return found
 
-    def _jacobian(self, context: Any, body: int, p_W: Array) -> Array:
+    def _jacobian(self, context: Context, body: int, p_W: Array) -> Array:
         """By qdot, of the velocity of a point of a body in W, expressed in W; shape [3, nq]."""
         plant, world = self.plant(), self.plant().world_frame()
         frame = plant.get_body(BodyIndex(body)).body_frame()

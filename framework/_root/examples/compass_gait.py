@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from merganser.examples.flag import declare_flag
 from merganser.framework import (
+    Context,
     LeafSystem,
     OutputPort,
     UnrestrictedUpdateEvent,
@@ -157,29 +158,29 @@ class CompassGait(LeafSystem):
         """Returns the port with hip, left leg and right leg, and their rates, shape [14]."""
         return self.get_output_port(1)
 
-    def DoCalcKineticEnergy(self, context: Any) -> Any:
+    def DoCalcKineticEnergy(self, context: Context) -> Any:
         """q'^T M q' / 2 [J]."""
         p, x = context.get_numeric_parameter(0), context.get_continuous_state_vector()
         M11, M12, M22 = mass_terms(p, cos(x[0] - x[1]))
         return 0.5 * (M11 * x[2] * x[2] + 2.0 * M12 * x[2] * x[3] + M22 * x[3] * x[3])
 
-    def DoCalcPotentialEnergy(self, context: Any) -> Any:
+    def DoCalcPotentialEnergy(self, context: Context) -> Any:
         """Zero at the height of the beginning of the ramp [J]."""
         p, x = context.get_numeric_parameter(0), context.get_continuous_state_vector()
         mh, m, l, b, g, slope = (p[i] for i in range(6))
         z_hip = l * cos(x[0]) - context.get_discrete_state(0)[0] * sin(slope)
         return g * ((mh + 2.0 * m) * z_hip - m * b * (cos(x[0]) + cos(x[1])))
 
-    def DoGetWitnessFunctions(self, context: Any) -> list[WitnessFunction]:
+    def DoGetWitnessFunctions(self, context: Context) -> list[WitnessFunction]:
         """The foot may always land."""
         return [self._landing]
 
-    def _guard(self, context: Any) -> Any:
+    def _guard(self, context: Context) -> Any:
         """Equation (4)."""
         slope, x = context.get_numeric_parameter(0)[5], context.get_continuous_state_vector()
         return greater_of(2.0 * slope - x[0] - x[1], x[1] - x[0])
 
-    def _land(self, context: Any, event: Any, state: Any) -> None:
+    def _land(self, context: Context, event: Any, state: Any) -> None:
         """The legs change their roles, equation (5)."""
         p, x = context.get_numeric_parameter(0), context.get_continuous_state_vector()
         stance, swing = x[0], x[1]

@@ -186,7 +186,7 @@ class MultilayerPerceptron(LeafSystem):
             )
         context.get_mutable_numeric_parameter(self._parameter_index).SetFromVector(values)
 
-    def GetWeights(self, context: Any = None, layer: int = 0, *, params: Any = None) -> Array:
+    def GetWeights(self, context: Context | None = None, layer: int = 0, *, params: Any = None) -> Array:
         """Returns W of the step from `layer` to the next one, shape [size of the next layer, size of the layer].
 
         Args:
@@ -198,11 +198,11 @@ class MultilayerPerceptron(LeafSystem):
         """
         return self._part(self._parameters_in(context, params), 2 * self._checked_layer(layer))
 
-    def GetBiases(self, context: Any = None, layer: int = 0, *, params: Any = None) -> Array:
+    def GetBiases(self, context: Context | None = None, layer: int = 0, *, params: Any = None) -> Array:
         """Returns b of the step from `layer` to the next one, shape [size of the next layer]; see GetWeights()."""
         return self._part(self._parameters_in(context, params), 2 * self._checked_layer(layer) + 1)
 
-    def SetWeights(self, context: Any = None, layer: int = 0, W: Any = None, *, params: Any = None) -> None:
+    def SetWeights(self, context: Context | None = None, layer: int = 0, W: Any = None, *, params: Any = None) -> None:
         """Sets W of the step from `layer` to the next one.
 
         Args:
@@ -216,7 +216,7 @@ class MultilayerPerceptron(LeafSystem):
         """
         self._set_part(context, params, 2 * self._checked_layer(layer), W)
 
-    def SetBiases(self, context: Any = None, layer: int = 0, b: Any = None, *, params: Any = None) -> None:
+    def SetBiases(self, context: Context | None = None, layer: int = 0, b: Any = None, *, params: Any = None) -> None:
         """Sets b of the step from `layer` to the next one, shape [size of the next layer]; see SetWeights()."""
         self._set_part(context, params, 2 * self._checked_layer(layer) + 1, b)
 

@@ -235,7 +235,7 @@ class _CodeOfExpressions:
         occurring = {variable.get_id() for e in self._expressions for variable in e.GetVariables()}
         return tuple(place for place, group in self._groups() if any(v.get_id() in occurring for v in group))
 
-    def resolve(self, context: Any) -> NativeCode | None:
+    def resolve(self, context: Context) -> NativeCode | None:
         """The operation; None if an expression has a part that is none."""
         if not self._was_tried:
             from merganser.framework.primitives.functions._expression_code import expression_code  # loads numba

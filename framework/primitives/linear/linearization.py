@@ -124,7 +124,7 @@ def _approximate(system: System, context: Context, input_port_index: int, output
     return A, B, value[:n], C, D, value[n:], x0, period
 
 
-def _evaluate(system: System, context: Any, x: Array, u: Array, u_index: int, y_index: int, period: float) -> Array:
+def _evaluate(system: System, context: Context, x: Array, u: Array, u_index: int, y_index: int, period: float) -> Array:
     """[xdot or x[n+1]; y] at the given state and input."""
     if u_index >= 0:
         context.fix_input(u_index, u)
@@ -230,7 +230,7 @@ def _detached(system: System, context: Context, dtype: Any, scalar: type[Any] | 
     return copy
 
 
-def _state(context: Any) -> Array:
+def _state(context: Context) -> Array:
     """The continuous state, or all discrete groups one after the other."""
     if context.num_continuous_states():
         values: Array = context.peek_state().get_continuous_state().get_vector().value()
@@ -239,14 +239,14 @@ def _state(context: Any) -> Array:
     return np.concatenate(groups) if groups else np.zeros(0, context.store.flat.dtype)
 
 
-def _scatter(context: Any, x: Array) -> None:
+def _scatter(context: Context, x: Array) -> None:
     start = 0
     for group in context.peek_state().get_discrete_state().get_data():
         group.get_mutable_value()[:] = x[start : start + group.size()]
         start += group.size()
 
 
-def _output(system: System, context: Any, y_index: int) -> Array:
+def _output(system: System, context: Context, y_index: int) -> Array:
     return system.get_output_port(y_index).Eval(context) if y_index >= 0 else np.zeros(0)
 
 
@@ -254,7 +254,7 @@ def _input_value(system: System, context: Context, u_index: int) -> Array:
     return system.get_input_port(u_index).Eval(context) if u_index >= 0 else np.zeros(0)
 
 
-def _require_one_kind_of_state(system: System, context: Any) -> float:
+def _require_one_kind_of_state(system: System, context: Context) -> float:
     """The period of a discrete system; 0 for a continuous one or one without state."""
     path = system.GetSystemPathname()
     if context.num_abstract_states():

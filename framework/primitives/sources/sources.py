@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from numpy.typing import ArrayLike
 
 from merganser.framework.common.indices import kUseDefaultName
@@ -61,5 +59,5 @@ class ConstantValueSource(LeafSystem):
         self._value = value.Clone()
         self.DeclareAbstractOutputPort(kUseDefaultName, self._value.Clone, self._calc_output, {self.nothing_ticket()})
 
-    def _calc_output(self, context: Any, output: AbstractValue) -> None:
+    def _calc_output(self, context: Context, output: AbstractValue) -> None:
         output.SetFrom(self._value)
