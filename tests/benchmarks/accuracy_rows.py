@@ -152,21 +152,21 @@ def scenes() -> list[Scene]:
     falls, gripped = _state([[0.0, 0.0, 0.4]]), _state([[0.0, 0.0, 0.3]])
     rolling = [0.0, 0.0, 0.0, 2.0, 0.3, 0.0]
     return [
-        Scene("bouncing ball", _balls(1, *ball), falls, 0.8, (1e-4, 1e-5)),
+        Scene("bouncing ball", _balls(1, *ball), falls, 0.8, (3e-4, 3e-6)),
         Scene("ball that slides, then rolls", _balls(1, *ball),
-              _state([[0.0, 0.0, 0.0999]], [rolling]), 0.8, (1e-4, 1e-4)),
-        Scene("rocking block", _on_feet(block), _state([[0.0, 0.0, 0.155]], angle=0.15), 0.6, (1e-3, 1e-3)),
+              _state([[0.0, 0.0, 0.0999]], [rolling]), 0.8, (1e-4, 3e-5)),
+        Scene("rocking block", _on_feet(block), _state([[0.0, 0.0, 0.155]], angle=0.15), 0.6, (1e-5, 1e-7)),
         Scene("Newton's cradle", _balls(5, 0.05, (1e6, 0.0, 0.0)),
-              _state(row, [[0.0, 0.0, 0.0, 1.0, 0.0, 0.0], *[still] * 4]), 0.3, (1e-5, 1e-5)),
-        Scene("gripper", _gripper, np.concatenate([[0.0, 0.0], gripped[:7], np.zeros(8)]), 0.5, (1e-5, 1e-5)),
+              _state(row, [[0.0, 0.0, 0.0, 1.0, 0.0, 0.0], *[still] * 4]), 0.3, (1e-5, 1e-7)),
+        Scene("gripper", _gripper, np.concatenate([[0.0, 0.0], gripped[:7], np.zeros(8)]), 0.5, (1e-4, 1e-5)),
         Scene("clutter of 20 balls", _balls(20, 0.05, (1e4, 0.5, 0.5)), _state(pile), 0.3, (1e-3, 1e-4)),
         Scene("ball bearing", _with_plate,
-              _state([*ring, [0.0, 0.0, 0.0998]], [*[still] * 8, [0.0, 0.0, 3.0, 0.2, 0.0, 0.0]]), 0.4, (1e-4, 1e-5)),
+              _state([*ring, [0.0, 0.0, 0.0998]], [*[still] * 8, [0.0, 0.0, 3.0, 0.2, 0.0, 0.0]]), 0.4, (1e-5, 3e-5)),
         Scene("wheel of spokes that walks down", _on_feet(wheel, 0.15),
-              _state([[0.0, 0.0, 0.2]], [[0.0, 3.0, 0.0, 0.6, 0.0, 0.0]]), 1.0, (1e-4, 1e-4)),
+              _state([[0.0, 0.0, 0.2]], [[0.0, 3.0, 0.0, 0.6, 0.0, 0.0]]), 1.0, (1e-4, 3e-6)),
         Scene("box that slides to rest", _pushed_box,
-              _state([[0.0, 0.0, 0.05 - 2.5e-5]], [[0.0, 0.0, 0.0, 1.5, 0.4, 0.0]]), 0.6, (1e-4, 1e-4)),
-        Scene("pendulum that strikes a ball", _hammer, _struck(), 0.8, (1e-4, 1e-4)),
+              _state([[0.0, 0.0, 0.05 - 2.5e-5]], [[0.0, 0.0, 0.0, 1.5, 0.4, 0.0]]), 0.6, (3e-4, 1e-5)),
+        Scene("pendulum that strikes a ball", _hammer, _struck(), 0.8, (3e-6, 1e-6)),
     ]  # fmt: skip
 
 
