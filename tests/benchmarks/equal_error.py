@@ -3,10 +3,10 @@
     python tests/benchmarks/equal_error.py [--only PATTERN] [--drake] [--save FILE.json] [--plot FILE.png]
 
 Of each scene of accuracy_rows.py, the runs at accuracies 1e-1 to 1e-7, and those of discrete plants with steps of
-1e-2 to 1e-5 s, are compared with a run of this package at 1e-8. All three come to it: in the eight scenes where that was
-tried, pydrake's runs at 1e-10 differ from it by 1e-6 to 4e-3, and by two to four times as much at 1e-9. The error is
-the largest one of a position (quaternions included) at ten times; that of a run counts as no less than those of finer
-ones, which may be larger by chance.
+1e-2 to 1e-5 s, are compared with a run of this package at 1e-8. All three come to it: in the eight scenes where that
+was tried, pydrake's runs at 1e-10 differ from it by 1e-6 to 4e-3, and by two to four times as much at 1e-9. The error
+is the largest one of a position (quaternions included) at ten times; that of a run counts as no less than those of
+finer ones, which may be larger by chance.
 
 The price of an error is that of the coarsest run that comes as near, with straight lines of logarithms between runs. It
 is told for three errors within what both methods reach, and as a mean over them: processor time in which setting up has
