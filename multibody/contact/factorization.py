@@ -5,8 +5,12 @@ For the panels in the order of the pattern, with the diagonal block first and th
     U_pp^T U_pp = H_pp,   U_pj = U_pp^-T H_pj                                             (1)
     H_ij -= U_pi^T U_pj   for all pairs i <= j of blocks in row p                          (2)
 
-so that all inner loops run along rows of panels. The diagonal of U is kept inverted. Diagonal blocks of free bodies are
-upper triangles, as U is; others are lower triangles along the ways of a tree, ways.py, which changes nothing else.
+so that all inner loops run along rows of panels. Where free bodies that follow each other have the same blocks (a run),
+each block H_ij takes (2) of all of them at once; sums keep their order. In a heap of 3,000 spheres, whose factor does
+not fit into the processor's cache, runs and the six sums of `subtract_product_of_six` take half the time.
+
+The diagonal of U is kept inverted. Diagonal blocks of free bodies are upper triangles, as U is; others are lower
+triangles along the ways of a tree, ways.py, which changes nothing else.
 
 Source: T. Davis, Direct Methods for Sparse Linear Systems (2006), chapter 4 (supernodal, right-looking).
 """
@@ -48,23 +52,48 @@ def factor(trees: Array, pattern: Pattern, num_panels: int, U: Array) -> bool:
     Returns:
         Whether H is positive definite (and holds no NaN).
     """
-    for p in range(num_panels):
-        n, start, width = trees[pattern.tree[p]]["num_v"], pattern.panel_start[p], pattern.panel_width[p]
-        if n == 6:
-            if not factor_six(start, width, U):
+    first = 0
+    while first < num_panels:
+        last = _end_of_run(trees, pattern, first, num_panels)
+        for p in range(first, last + 1):
+            if not _factor_panel(trees, pattern, p, U):
                 return False
-            column = 6
-            while column + 6 <= width:
-                divide_six_columns(start, width, column, U)
-                column += 6
-            if column < width:
-                _divide_columns(6, start, width, column, U)
-        else:
-            own = trees[pattern.tree[p]]["v_start"]
-            if not factor_along_ways(n, start, width, pattern.way[own : own + n], pattern.run[own : own + n], U):
-                return False
-        for b in range(pattern.block_start[p], pattern.block_start[p + 1]):
-            update_panel(trees, pattern, p, b, b, 0, 0, U)
+            start = pattern.block_start[p]
+            for b in range(start, start + last - p):
+                update_panel(trees, pattern, p, p, b, b, 0, 0, U)
+        for b in range(pattern.block_start[last], pattern.block_start[last + 1]):
+            update_panel(trees, pattern, first, last, b, b, 0, 0, U)
+        first = last + 1
+    return True
+
+
+@device
+def _end_of_run(trees: Array, pattern: Pattern, first: int, num_panels: int) -> int:
+    """The last panel of a run: panels of free bodies whose blocks are the next panel's, and the next one itself."""
+    p = first
+    while p + 1 < num_panels and trees[pattern.tree[p]]["num_v"] == 6 and trees[pattern.tree[p + 1]]["num_v"] == 6:
+        start, middle, end = pattern.block_start[p], pattern.block_start[p + 1], pattern.block_start[p + 2]
+        if middle - start != 1 + end - middle or pattern.block_position[start] != p + 1:
+            break
+        p += 1
+    return p
+
+
+@device
+def _factor_panel(trees: Array, pattern: Pattern, p: int, U: Array) -> bool:
+    """Equation (1); returns whether the diagonal block is positive definite."""
+    n, start, width = trees[pattern.tree[p]]["num_v"], pattern.panel_start[p], pattern.panel_width[p]
+    if n != 6:
+        own = trees[pattern.tree[p]]["v_start"]
+        return factor_along_ways(n, start, width, pattern.way[own : own + n], pattern.run[own : own + n], U)
+    if not factor_six(start, width, U):
+        return False
+    column = 6
+    while column + 6 <= width:
+        divide_six_columns(start, width, column, U)
+        column += 6
+    if column < width:
+        _divide_columns(6, start, width, column, U)
     return True
 
 
@@ -88,19 +117,21 @@ def _divide_columns(n: int, start: int, width: int, first: int, U: Array) -> Non
 def update_panel(
     trees: Array,
     pattern: Pattern,
-    p: int,
-    block: int,  # of panel p
+    p: int,  # the first panel of a run; others of trees that are no free bodies stand alone
+    last: int,  # and the last one
+    block: int,  # of the last panel
     first: int,  # the first block j
     left_from: int,  # where the panels with U_pi start
     right_from: int,  # and those with U_pj, which are those of H_ij, too
     U: Array,
 ) -> None:
-    """Equation (2) for one block i of panel p and all j from the first on."""
-    start, width, num_p = pattern.panel_start[p], pattern.panel_width[p], trees[pattern.tree[p]]["num_v"]
+    """Equation (2) by the panels of a run, for one block i of the last one and all j from the first on."""
+    width, num_p, num_panels = pattern.panel_width[p], trees[pattern.tree[p]]["num_v"], 1 + last - p
+    start = pattern.panel_start[p] + num_p * (last - p)
     i = pattern.block_position[block]
     num_i, left = trees[pattern.tree[i]]["num_v"], left_from + start + pattern.block_column[block]
     search = pattern.block_start[i]
-    for other in range(first, pattern.block_start[p + 1]):
+    for other in range(first, pattern.block_start[last + 1]):
         j = pattern.block_position[other]
         target = right_from + pattern.panel_start[i]
         if j != i:
@@ -109,9 +140,13 @@ def update_panel(
             target += pattern.block_column[search]
         right, num_j = right_from + start + pattern.block_column[other], trees[pattern.tree[j]]["num_v"]
         if num_p == 6 and num_i == 6 and num_j == 6:
-            subtract_product_of_six(left, right, width, target, pattern.panel_width[i], U)
+            subtract_product_of_six(left, right, width, num_panels, target, pattern.panel_width[i], U)
         else:
-            _subtract_product(num_p, num_i, num_j, left, right, width, target, pattern.panel_width[i], U)
+            for k in range(num_panels):
+                shift, columns = num_p * k * (width - 1) - num_p * num_p * (k * (k - 1) // 2), width - num_p * k
+                _subtract_product(
+                    num_p, num_i, num_j, left + shift, right + shift, columns, target, pattern.panel_width[i], U
+                )
 
 
 @device

@@ -61,12 +61,14 @@ def order_trees(
     _connect(constraints, island_trees, island_constraints, words, bits, pattern.position)
     for i in range(n):
         weight[i] = _degree(trees, island_trees, bits, words, i)
-    num_blocks = 0
+    num_blocks, least = 0, 0
     for p in range(n):
-        best = _lightest(weight, n)
+        best = _lightest(weight, n, least)
+        least = weight[best]
         weight[best] = -1
         pattern.tree[p] = best
-        num_blocks += _eliminate(trees, island_trees, words, best, bits, weight)
+        count, least = _eliminate(trees, island_trees, words, best, least, bits, weight)
+        num_blocks += count
     if num_blocks > pattern.block_position.shape[0]:
         return num_blocks
     for p in range(n):
@@ -120,32 +122,52 @@ def _degree(trees: Array, island_trees: Array, bits: Array, words: int, i: int) 
 
 
 @device
-def _lightest(weight: Array, n: int) -> int:
-    """The first of those with the least weight that are not eliminated."""
+def _lightest(weight: Array, n: int, least: int) -> int:
+    """The first of those with the least weight that are not eliminated, where no weight is below `least`."""
     best = -1
     for i in range(n):
         if weight[i] >= 0 and (best < 0 or weight[i] < weight[best]):
             best = i
+            if weight[i] <= least:
+                break
     return best
 
 
 @device
-def _eliminate(trees: Array, island_trees: Array, words: int, k: int, bits: Array, weight: Array) -> int:
-    """Connects the neighbours of tree k with each other, takes it from their rows, and returns their number."""
-    count = 0
+def _eliminate(
+    trees: Array, island_trees: Array, words: int, k: int, least: int, bits: Array, weight: Array
+) -> tuple[int, int]:
+    """Connects the neighbours of tree k with each other, and takes it from their rows.
+
+    Returns:
+        Their number, and the least of their weights and of `least`, the weight of k, below which no other is.
+    """
+    count, num_v = 0, trees[island_trees[k]]["num_v"]
     for w in range(words):
         word = bits[k * words + w]
         while word != 0:
-            bit = _lowest_bit(word)
-            i = w * _WORD + bit
-            for u in range(words):
-                bits[i * words + u] |= bits[k * words + u]
+            i = w * _WORD + _lowest_bit(word)
             bits[i * words + k // _WORD] &= ~(1 << (k % _WORD))
-            bits[i * words + w] &= ~(1 << bit)
-            weight[i] = _degree(trees, island_trees, bits, words, i)
+            weight[i] += _join(trees, island_trees, words, k, i, bits) - num_v
+            least = min(least, weight[i])
             count += 1
             word &= word - 1
-    return count
+    return count, least
+
+
+@device
+def _join(trees: Array, island_trees: Array, words: int, k: int, i: int, bits: Array) -> int:
+    """Makes the neighbours of tree k those of tree i, and returns how many velocities those have that were not."""
+    added = 0
+    for w in range(words):
+        word = bits[k * words + w] & ~bits[i * words + w]
+        if w == i // _WORD:
+            word &= ~(1 << (i % _WORD))
+        bits[i * words + w] |= word
+        while word != 0:
+            added += trees[island_trees[w * _WORD + _lowest_bit(word)]]["num_v"]
+            word &= word - 1
+    return added
 
 
 @device

@@ -104,8 +104,8 @@ def factor_panels(trees: Array, pattern: Pattern, num_panels: int, panels: Array
             return False
         _divide_column(n, start, half + start, width, panels, pivots)
         for b in range(pattern.block_start[p], pattern.block_start[p + 1]):
-            update_panel(trees, pattern, p, b, b, half, 0, panels)
-            update_panel(trees, pattern, p, b, b + 1, 0, half, panels)  # the counterparts below the diagonal
+            update_panel(trees, pattern, p, p, b, b, half, 0, panels)
+            update_panel(trees, pattern, p, p, b, b + 1, 0, half, panels)  # the counterparts below the diagonal
     return True
 
 

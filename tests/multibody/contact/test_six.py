@@ -55,17 +55,23 @@ def test_product_with_the_hessian_of_a_contact() -> None:
         np.testing.assert_allclose(result, expected, rtol=1e-13, atol=1e-13)
 
 
-def test_update_of_a_block_by_two_blocks_of_a_panel() -> None:
-    before = panels()
-    left, right, target = START, START + 5, START + 6 * WIDTH + 2
-    rows = before[START:].reshape(18, WIDTH)[:6]
-    expected = before.copy()
-    for i in range(6):
-        expected[target + i * (WIDTH + 1) : target + i * (WIDTH + 1) + 6] -= rows[:, i] @ rows[:, 5:]
-    for call in (subtract_product_of_six, compiled(subtract_product_of_six)):
-        result = before.copy()
-        call(left, right, WIDTH, target, WIDTH + 1, result)
-        np.testing.assert_allclose(result, expected, rtol=1e-13, atol=1e-13)
+def test_update_of_a_block_by_two_blocks_of_panels_in_a_run() -> None:
+    width, calls = 29, (subtract_product_of_six, compiled(subtract_product_of_six))
+    for num_panels in (1, 3):
+        before = RNG.normal(size=START + 6 * num_panels * width + 7 * (width + 1))
+        left, right, target = START + 18, START + 23, START + 6 * num_panels * width + 2
+        expected, start = before.copy(), START
+        for p in range(num_panels):
+            i, size = 18 - 6 * p, width - 6 * p  # columns before block i, and all of them
+            rows = before[start : start + 6 * size].reshape(6, size)
+            product = rows[:, i : i + 6].T @ rows[:, i + 5 : i + 11]
+            for k in range(6):
+                expected[target + k * (width + 1) : target + k * (width + 1) + 6] -= product[k]
+            start += 6 * size
+        for call in calls:
+            result = before.copy()
+            call(left, right, width, num_panels, target, width + 1, result)
+            np.testing.assert_allclose(result, expected, rtol=1e-13, atol=1e-13)
 
 
 def test_factor_of_a_block_and_its_columns() -> None:

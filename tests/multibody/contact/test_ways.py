@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -131,6 +132,18 @@ def test_trees_of_all_kinds_that_touch_are_solved_as_densely(seed: int) -> None:
             contacts.append(
                 {s: columns(*tips[s]) if sizes[s] == SIZE else rng.normal(size=(3, sizes[s])) for s in tips}
             )
+    _, _, H, x = factored(problem_of(contacts, sizes), blocks)
+    np.testing.assert_allclose(H @ x, np.ones(len(x)), atol=1e-11 * np.abs(H).max())
+
+
+@pytest.mark.parametrize("sizes", [[6, 6, 6, 6], [6, 6, 2, 6, 6], [6, 6, SIZE, 6, 7]])
+def test_free_bodies_that_all_touch_each_other_are_solved_as_densely(sizes: list[int]) -> None:
+    roots = [RNG.normal(size=(n, n)) for n in sizes]
+    blocks = [mass_matrix() if n == SIZE else root @ root.T + np.eye(n) for n, root in zip(sizes, roots)]
+    contacts = [
+        {t: columns(9, 17) if sizes[t] == SIZE else RNG.normal(size=(3, sizes[t])) for t in pair}
+        for pair in itertools.combinations(range(len(sizes)), 2)
+    ]
     _, _, H, x = factored(problem_of(contacts, sizes), blocks)
     np.testing.assert_allclose(H @ x, np.ones(len(x)), atol=1e-11 * np.abs(H).max())
 
