@@ -29,6 +29,7 @@ def compile_topics(topics: Sequence[str]) -> int:
         raise ValueError(f"There is no topic '{unknown[0]}'. Topics are: {', '.join(TOPICS)}.")
     programs = [program for name in topics or TOPICS for program in TOPICS[name]]
     os.environ.setdefault("MERGANSER_PROGRESS", "0")  # one bar is enough
+    os.environ.setdefault("MERGANSER_PLAN", "always")  # however short a program is
     with _shown(len(programs)) as show:
         for program in programs:
             show(program.__doc__ or "")
@@ -79,6 +80,7 @@ def _blocks() -> list[Any]:
     from merganser.framework import RandomDistribution, trajectories
     from merganser.framework import primitives as p
     from merganser.framework.math import BarycentricMesh
+    from merganser.multibody.manipulation import SchunkWsgPdController
 
     one, inputs = [1.0], [p.SelectorParams.InputPortParams(size=1)]
     outputs = [p.SelectorParams.OutputPortParams(selections=[p.SelectorParams.OutputSelection()])]
@@ -93,7 +95,7 @@ def _blocks() -> list[Any]:
         p.BarycentricMeshSystem(BarycentricMesh([[0.0, 1.0]]), [[0.0, 1.0]]),
         p.LinearTransformDensity(RandomDistribution.kUniform, 1, 1),
         p.RandomSource(RandomDistribution.kUniform, 1, 1.0), p.TrajectoryLinearSystem(number, number, number, number),
-        PidController([[1.0, 0.0], [0.0, 1.0]], [one], one, one, one),
+        PidController([[1.0, 0.0], [0.0, 1.0]], [one], one, one, one), SchunkWsgPdController(),
     ]  # fmt: skip
 
 
@@ -172,18 +174,49 @@ def _continuous_arms() -> None:
     DERIVATIVES.address()
 
 
+def _controlled_arm() -> None:
+    """motors with controllers, and limits of joints"""
+    import numpy as np
+
+    from merganser.analysis import Simulator
+    from merganser.framework import DiagramBuilder
+    from merganser.multibody.plant import MultibodyPlant
+    from merganser.multibody.tree import JointActuatorIndex, PdControllerGains, PrismaticJoint, SpatialInertia
+
+    builder = DiagramBuilder()
+    plant = builder.AddSystem(MultibodyPlant(_STEP))
+    slide = plant.AddRigidBody("slide", SpatialInertia.SolidCubeWithMass(1.0, 0.1))
+    on_slide = PrismaticJoint("slide", plant.world_frame(), slide.body_frame(), np.array([1.0, 0.0, 0.0]), -0.1, 0.1)
+    plant.AddJointActuator("slide", plant.AddJoint(on_slide), 10.0)
+    _add_arm(plant)
+    for n in range(plant.num_actuators()):
+        plant.get_joint_actuator(JointActuatorIndex(n)).set_controller_gains(PdControllerGains(p=100.0, d=3.0))
+    simulator = Simulator(builder.Build())
+    context = plant.GetMyMutableContextFromRoot(simulator.get_mutable_context())
+    (instance,) = {plant.get_joint_actuator(JointActuatorIndex(0)).model_instance()}
+    plant.get_desired_state_input_port(instance).FixValue(context, np.ones(2 * plant.num_actuators()))
+    simulator.AdvanceTo(10 * _STEP)
+    plant.get_net_actuation_output_port().Eval(context)
+
+
 def _kinematics_and_dynamics() -> None:
     """kinematics and dynamics of robots"""
     import numpy as np
 
     from merganser.multibody.plant import MultibodyPlant
-    from merganser.multibody.tree import MultibodyForces
+    from merganser.multibody.tree import JacobianWrtVariable, MultibodyForces
 
     plant = MultibodyPlant(0.0)
     _add_arm(plant)
     _ask_all(plant, np.array([0.1, 0.2, 0.3, 0.4]), MultibodyForces(plant))
     context = plant.CreateDefaultContext()
     plant.CalcSpatialMomentumInWorldAboutPoint(context, np.zeros(3))
+    plant.MapQDotToVelocity(context, plant.MapVelocityToQDot(context, np.zeros(plant.num_velocities())))
+    plant.SetPositions(context, np.array([0.2, 0.1]))
+    lower, world = plant.GetBodyByName("lower"), plant.world_frame()
+    plant.EvalBodyPoseInWorld(context, lower)  # poses alone, and then the rest
+    plant.CalcSpatialInertia(context, world, [lower.index()])
+    plant.CalcJacobianSpatialVelocity(context, JacobianWrtVariable.kV, lower.body_frame(), np.zeros(3), world, world)
     plant.get_reaction_forces_output_port().Eval(context)
 
 
@@ -323,6 +356,42 @@ def _contact_of_meshes() -> None:
     _simulate_contact(Convex(corners, "cube"))
 
 
+def _pressure_patches() -> None:
+    """contact by pressure fields"""
+    import numpy as np
+
+    from merganser.analysis import Simulator
+    from merganser.framework import DiagramBuilder
+    from merganser.framework.math import RigidTransform
+    from merganser.geometry import (
+        AddCompliantHydroelasticProperties,
+        AddContactMaterial,
+        AddRigidHydroelasticProperties,
+        Box,
+        ProximityProperties,
+        Sphere,
+    )
+    from merganser.multibody.plant import AddMultibodyPlant, CoulombFriction, MultibodyPlantConfig
+    from merganser.multibody.tree import SpatialInertia
+
+    builder, soft, rigid = DiagramBuilder(), ProximityProperties(), ProximityProperties()
+    for properties in (soft, rigid):
+        AddContactMaterial(friction=CoulombFriction(0.5, 0.5), properties=properties)
+    AddCompliantHydroelasticProperties(0.05, 1e6, soft)
+    AddRigidHydroelasticProperties(0.2, rigid)
+    plant, _ = AddMultibodyPlant(MultibodyPlantConfig(time_step=_STEP, contact_model="hydroelastic"), builder)
+    plant.RegisterCollisionGeometry(plant.world_body(), RigidTransform(), Box(1.0, 1.0, 0.1), "table", rigid)
+    for i in range(2):
+        ball = plant.AddRigidBody(f"ball {i}", SpatialInertia.SolidSphereWithMass(1.0, 0.1))
+        plant.RegisterCollisionGeometry(ball, RigidTransform(), Sphere(0.1), f"ball {i}", soft)
+        height = 0.149 + 0.199 * i
+        plant.SetDefaultFloatingBaseBodyPose(ball, RigidTransform(np.array([0.0, 0.0, height])))
+    plant.Finalize()
+    simulator = Simulator(builder.Build())
+    simulator.AdvanceTo(5 * _STEP)
+    plant.get_contact_results_output_port().Eval(plant.GetMyContextFromRoot(simulator.get_context()))
+
+
 def _searches() -> None:
     """searches for pairs of shapes without formulas"""
     import merganser.geometry.proximity  # noqa: F401  # where they are
@@ -375,7 +444,8 @@ def _collision_checks() -> None:
     checker.CalcRobotClearance([0.0, 0.0], 1.0)
 
 
-# ---------------------------------------------------------------------- topics
+# ---------------------------------------------------------------------- soft bodies
+
 
 def _soft_ball() -> None:
     """deformable bodies"""
@@ -410,10 +480,72 @@ def _soft_ball() -> None:
     plant.RegisterCollisionGeometry(body, RigidTransform(), Box(0.4, 0.4, 0.1), "plate", hard)
     ball = GeometryInstance(RigidTransform(np.array([0.0, 0.0, 0.0995 + 0.05])), Sphere(0.1), "ball")
     ball.set_proximity_properties(touch())
-    plant.mutable_deformable_model().RegisterDeformableBody(ball, DeformableBodyConfig(), 0.1)
+    model = plant.mutable_deformable_model()
+    soft = model.GetBody(model.RegisterDeformableBody(ball, DeformableBodyConfig(), 0.1))
     plant.Finalize()
     Simulator(builder.Build()).AdvanceTo(50 * _STEP)
+    soft.fem_body().deformed_points(soft.reference_positions())
     STEP_OF_ALL.address()
+
+
+def _soft_material() -> None:
+    """derivatives of deformable bodies"""
+    import numpy as np
+
+    from merganser.framework import DiagramBuilder
+    from merganser.framework.math import RigidTransform
+    from merganser.geometry import Box, GeometryInstance
+    from merganser.multibody.fem import (
+        DeformableBodyConfig,
+        MaterialModel,
+        differentiate_equilibrium,
+        differentiate_motion,
+    )
+    from merganser.multibody.plant import AddMultibodyPlantSceneGraph
+
+    builder, material = DiagramBuilder(), DeformableBodyConfig()
+    material.set_material_model(MaterialModel.kNeoHookean)
+    plant, _ = AddMultibodyPlantSceneGraph(builder, 10 * _STEP)
+    shape = GeometryInstance(RigidTransform(np.array([0.0, 0.0, -0.05])), Box(0.1, 0.1, 0.1), "cube")
+    model = plant.mutable_deformable_model()
+    cube = model.GetBody(model.RegisterDeformableBody(shape, material, 0.1))
+    cube.SetWallBoundaryCondition(np.array([0.0, 0.0, -1e-6]), np.array([0.0, 0.0, -1.0]))
+    plant.Finalize()
+    context = plant.GetMyContextFromRoot(builder.Build().CreateDefaultContext())
+    differentiate_equilibrium(cube, context, ("youngs_modulus",))
+    differentiate_motion(cube, context, 2, ("youngs_modulus",))
+
+
+# ---------------------------------------------------------------------- estimators, studies
+
+
+def _filters() -> None:
+    """Kalman filters"""
+    import numpy as np
+
+    from merganser.analysis import Simulator
+    from merganser.analysis.estimators import ExtendedKalmanFilter, UnscentedKalmanFilter
+    from merganser.framework.primitives import LinearSystem
+
+    one = np.eye(1)
+    for kind in (ExtendedKalmanFilter, UnscentedKalmanFilter):
+        model = LinearSystem(one, one, one, one, time_period=10 * _STEP)
+        estimator: Any = kind(model, model.CreateDefaultContext(), one, one, np.zeros(1), one)
+        simulator = Simulator(estimator)
+        for port in (
+            estimator.get_observed_system_input_input_port(), estimator.get_observed_system_output_input_port()
+        ):  # fmt: skip
+            port.FixValue(simulator.get_mutable_context(), np.zeros(1))
+        simulator.AdvanceTo(20 * _STEP)
+
+
+def _worlds() -> None:
+    """simulations side by side"""
+    from merganser.analysis import BatchSimulator
+    from merganser.geometry import Box
+
+    batch = BatchSimulator(_scene_of_two(Box(0.1, 0.1, 0.1), "lagged", _STEP))
+    batch.advance(batch.make_worlds(2, lambda context, index: None), _STEP)
 
 
 # ---------------------------------------------------------------------- optimization
@@ -431,12 +563,29 @@ def _nonlinear_program() -> None:
     InteriorPointSolver().Solve(program, [1.0, 0.0, 0.5], None)
 
 
+def _slopes() -> None:
+    """optimization of trajectories"""
+    import numpy as np
+
+    from merganser.analysis.system_dynamics import SystemDynamics
+    from merganser.examples.acrobot import AcrobotPlant
+
+    model = AcrobotPlant()
+    dynamics = SystemDynamics(model, model.CreateDefaultContext(), 0, "compile")
+    dynamics.at(np.zeros((2_000, 5)))  # as many as a transcription asks for until it pays to compile
+
+
 TOPICS: dict[str, tuple[Callable[[], None], ...]] = {
     "blocks": (_operations_of_blocks, _loop),
-    "robots": (_discrete_arms, _continuous_arms, _kinematics_and_dynamics),
+    "robots": (_discrete_arms, _controlled_arm, _continuous_arms, _kinematics_and_dynamics),
     "gradients": (_gradients, _gradients_of_contact),
-    "contact": (_searches, _contact_of_boxes, _contact_of_meshes, _other_solvers, _contact_under_error_control),
-    "deformables": (_soft_ball,),
+    "contact": (
+        _searches, _contact_of_boxes, _contact_of_meshes, _pressure_patches, _other_solvers,
+        _contact_under_error_control,
+    ),
+    "deformables": (_soft_ball, _soft_material),
+    "estimators": (_filters,),
+    "studies": (_worlds,),
     "planning": (_collision_checks,),
-    "optimization": (_nonlinear_program,),
-}
+    "optimization": (_nonlinear_program, _slopes),
+}  # fmt: skip
