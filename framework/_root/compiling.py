@@ -28,13 +28,24 @@ def compile_topics(topics: Sequence[str]) -> int:
     if unknown:
         raise ValueError(f"There is no topic '{unknown[0]}'. Topics are: {', '.join(TOPICS)}.")
     programs = [program for name in topics or TOPICS for program in TOPICS[name]]
-    os.environ.setdefault("MERGANSER_PROGRESS", "0")  # one bar is enough
-    os.environ.setdefault("MERGANSER_PLAN", "always")  # however short a program is
-    with _shown(len(programs)) as show:
+    # One bar is enough, and however short a program is, it is worth to compile.
+    with _environment(MERGANSER_PROGRESS="0", MERGANSER_PLAN="always"), _shown(len(programs)) as show:
         for program in programs:
             show(program.__doc__ or "")
             program()
     return len(programs)
+
+
+@contextmanager
+def _environment(**defaults: str) -> Iterator[None]:
+    """Variables for the time being, where they are not set."""
+    added = defaults.keys() - os.environ.keys()
+    os.environ.update((name, defaults[name]) for name in added)
+    try:
+        yield
+    finally:
+        for name in added:
+            os.environ.pop(name, None)
 
 
 @contextmanager
@@ -192,8 +203,7 @@ def _controlled_arm() -> None:
     for n in range(plant.num_actuators()):
         plant.get_joint_actuator(JointActuatorIndex(n)).set_controller_gains(PdControllerGains(p=100.0, d=3.0))
     simulator = Simulator(builder.Build())
-    context = plant.GetMyMutableContextFromRoot(simulator.get_mutable_context())
-    (instance,) = {plant.get_joint_actuator(JointActuatorIndex(0)).model_instance()}
+    context, instance = plant.GetMyMutableContextFromRoot(simulator.get_mutable_context()), slide.model_instance()
     plant.get_desired_state_input_port(instance).FixValue(context, np.ones(2 * plant.num_actuators()))
     simulator.AdvanceTo(10 * _STEP)
     plant.get_net_actuation_output_port().Eval(context)
@@ -384,8 +394,7 @@ def _pressure_patches() -> None:
     for i in range(2):
         ball = plant.AddRigidBody(f"ball {i}", SpatialInertia.SolidSphereWithMass(1.0, 0.1))
         plant.RegisterCollisionGeometry(ball, RigidTransform(), Sphere(0.1), f"ball {i}", soft)
-        height = 0.149 + 0.199 * i
-        plant.SetDefaultFloatingBaseBodyPose(ball, RigidTransform(np.array([0.0, 0.0, height])))
+        plant.SetDefaultFloatingBaseBodyPose(ball, RigidTransform(np.array([0.0, 0.0, 0.149 + 0.199 * i])))
     plant.Finalize()
     simulator = Simulator(builder.Build())
     simulator.AdvanceTo(5 * _STEP)
@@ -528,8 +537,8 @@ def _filters() -> None:
     from merganser.framework.primitives import LinearSystem
 
     one = np.eye(1)
+    model = LinearSystem(one, one, one, one, time_period=10 * _STEP)
     for kind in (ExtendedKalmanFilter, UnscentedKalmanFilter):
-        model = LinearSystem(one, one, one, one, time_period=10 * _STEP)
         estimator: Any = kind(model, model.CreateDefaultContext(), one, one, np.zeros(1), one)
         simulator = Simulator(estimator)
         for port in (
