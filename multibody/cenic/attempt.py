@@ -110,7 +110,7 @@ def _advance(p: Problem, h: float, x: Any, x_next: Any, is_start: bool) -> int:
 @device
 def _part(p: Problem, h: float, x: Any, y: Any, k: int) -> float:
     """What a number of two states after a step of length h [s] contributes to (3) of CenicIntegrator."""
-    part: float = abs(x[k] - y[k]) * (vector(p, a.WEIGHTS)[k] + h * vector(p, a.RATE_WEIGHTS)[k])
+    part: float = abs(x[k] - y[k]).real * (vector(p, a.WEIGHTS)[k] + h * vector(p, a.RATE_WEIGHTS)[k])
     return part
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from merganser.analysis.integrators import IntegratorBase
 from merganser.framework import Context, System
 from merganser.framework.core.inside import scalar_of
+from merganser.framework.core.scalars.scalars import scalar_named
 from merganser.framework.core.scalars.templates import ValueTemplate
 from merganser.multibody.cenic.attempt import try_contact_step
 from merganser.multibody.cenic.moved_plants import MovedPlant, moved_plants
@@ -51,13 +52,17 @@ class CenicIntegrator(IntegratorBase):
     accelerations belong together, as those of a discrete plant do. What blocks ask of a plant while a step is made is
     what acts at the moment. `DescribeStepSizes` tells what made steps short.
 
+    Systems of AutoDiffXd are moved by the same steps, beyond pydrake. Derivatives are those of (1), (2) and (4), each
+    S_h by the implicit function theorem, with lengths of steps that depend on nothing: what chooses them are values.
+    Inputs that follow the state of the plant are refused there.
+
     Args:
         system: the system to integrate, a plant or a diagram with continuous plants, at any depth.
         context: where its values are; if it is not given here, call `reset_context` before integrating.
 
     Raises:
         ValueError: there is no continuous plant in the system.
-        TypeError: it is not a system of floats.
+        TypeError: it is a system of neither floats nor AutoDiffXd.
 
     Sources: V. Kurtz, A. Castro, CENIC: Convex Error-controlled Numerical Integration for Contact (2025), sections V
     and VI, for (1) to (3) but for the norm; A. Castro, X. Han, J. Masterjohn, Irrotational Contact Fields (2023), for
@@ -72,10 +77,10 @@ class CenicIntegrator(IntegratorBase):
         self._tolerances: tuple[Any, ...] = ()
         self._blames, self._shortest, self._shortest_start = np.zeros(0, np.int64), np.zeros(0), np.zeros(0)
         self._counts = np.zeros(2, np.int64)  # of plants, and of those with inputs that follow their state
-        if isinstance(system, System) and scalar_of(system) is not float:
+        if isinstance(system, System) and scalar_of(system) not in _scalars():
             raise TypeError(
                 f"CenicIntegrator: system '{system.GetSystemPathname()}' is one of {scalar_of(system).__name__}; only "
-                "systems of floats can be moved by steps of contact."
+                "systems of floats and of AutoDiffXd can be moved by steps of contact."
             )
         super().__init__(system, context)
 
@@ -146,8 +151,7 @@ class CenicIntegrator(IntegratorBase):
     def _make_arrays(self, n: int, dtype: Any) -> list[Array]:
         blames, shortest = np.zeros(n, np.int64), np.zeros(4)
         weights, rate_weights = np.ones(n), np.zeros(n)
-        start, whole, middle, end, rates, predicted, room = (np.zeros(n) for _ in range(7))
-        shortest_start = np.zeros(n)
+        start, whole, middle, end, rates, predicted, room, shortest_start = (np.zeros(n, dtype) for _ in range(8))
         for q in self.get_context().layout.root.unit_quaternions:
             weights[q : q + 4] = 2.0
         for plant in self._moved:
@@ -199,8 +203,13 @@ class CenicIntegrator(IntegratorBase):
         )  # fmt: skip
 
 
+def _scalars() -> tuple[type[Any], ...]:
+    """Of systems whose values decide how long a step may be."""
+    return float, scalar_named("AutoDiffXd")
+
+
 def _scalar_of(integrator: CenicIntegrator) -> type[Any]:
     return scalar_of(integrator.get_system())
 
 
-CenicIntegrator_ = ValueTemplate(CenicIntegrator, _scalar_of, lambda integrator, T: integrator, lambda: (float,))
+CenicIntegrator_ = ValueTemplate(CenicIntegrator, _scalar_of, lambda integrator, T: integrator, _scalars)

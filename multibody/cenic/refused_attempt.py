@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import Context
+from merganser.framework.autodiff import ExtractValue
 from merganser.multibody.cenic.moved_plants import MovedPlant
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import JacobianWrtVariable, Joint, RigidBody
@@ -68,13 +69,19 @@ def _contacts_after(moved: MovedPlant, context: Context, plant_context: Context,
     for i in range(results.num_point_pair_contacts()):
         at = results.point_pair_contact_info(i)
         A, B = plant.get_body(at.bodyA_index()), plant.get_body(at.bodyB_index())
-        yield A, B, at.contact_point(), at.contact_force()
+        yield A, B, _values(at.contact_point()), _values(at.contact_force())
     for i in range(results.num_hydroelastic_contacts()):
         on = results.hydroelastic_contact_info(i)
         surface, inspector = on.contact_surface(), plant.get_geometry_query_input_port().Eval(plant_context).inspector()
         frames = (inspector.GetFrameId(id) for id in (surface.id_M(), surface.id_N()))
         A, B = (plant.GetBodyFromFrameId(id) or plant.world_body() for id in frames)
-        yield A, B, surface.centroid(), -on.F_Ac_W().translational()
+        yield A, B, _values(surface.centroid()), _values(-on.F_Ac_W().translational())
+
+
+def _values(vector: Array) -> Array:
+    """A vector without derivatives, shape [3]."""
+    values: Array = ExtractValue(vector).ravel()
+    return values
 
 
 def _generalized_force(
@@ -88,5 +95,5 @@ def _generalized_force(
         J = plant.CalcJacobianTranslationalVelocity(
             plant_context, JacobianWrtVariable.kV, body.body_frame(), p_BoBc, world, world
         )
-        tau += sign * J.T @ f_Bc_W
+        tau += sign * ExtractValue(J).T @ f_Bc_W
     return tau

@@ -1,7 +1,6 @@
 """Rows about contact under error control: scenes at accuracies at which both packages are about as far from the truth.
 
-The truth is the run of each package at 1e-7, as their laws of friction differ. What accuracies come to, errors of
-positions at the end and steps taken, `python tests/benchmarks/accuracy_rows.py` prints.
+What accuracies come to, and what the same scenes cost at equal error, `python tests/benchmarks/equal_error.py` prints.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from libraries import Call, Library, Row
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-TRUTH = 1e-7
 LONGEST_STEP = 0.1  # [s]
 
 
@@ -107,11 +105,38 @@ def _gripper(names: Names, plant: Any) -> None:
     _add_shape(names, plant, ball, names.geometry.Sphere(0.04), np.zeros(3), properties, "ball")
 
 
+def _pushed_box(names: Names, plant: Any) -> None:
+    """A box on flat ground."""
+    properties = _material(names, 1e5, 0.5, 0.4)
+    _add_shape(names, plant, plant.world_body(), names.geometry.HalfSpace(), np.zeros(3), properties, "ground")
+    body = plant.AddRigidBody("box", names.tree.SpatialInertia.SolidBoxWithMass(1.0, 0.2, 0.2, 0.1))
+    _add_shape(names, plant, body, names.geometry.Box(0.2, 0.2, 0.1), np.zeros(3), properties, "box")
+
+
+def _hammer(names: Names, plant: Any) -> None:
+    """A ball on flat ground, and a pendulum that will strike it."""
+    _balls(1, 0.05, (1e5, 0.2, 0.5))(names, plant)
+    tree, properties = names.tree, _material(names, 1e5, 0.2, 0.5)
+    bob = plant.AddRigidBody("bob", tree.SpatialInertia.SolidSphereWithMass(1.0, 0.04))
+    X_WT, X_BT = (names.math.RigidTransform([0.0, 0.0, z]) for z in (0.55, 0.5))
+    top = plant.AddFrame(tree.FixedOffsetFrame("top", plant.world_frame(), X_WT))
+    end = plant.AddFrame(tree.FixedOffsetFrame("end", bob.body_frame(), X_BT))
+    joint = tree.RevoluteJoint("pivot", top, end, [0.0, 1.0, 0.0], damping=0.0)
+    plant.AddJoint(joint)
+    _add_shape(names, plant, bob, names.geometry.Sphere(0.04), np.zeros(3), properties, "bob")
+
+
 def _state(places: Any, velocities: Any = None, angle: float = 0.0) -> Array:
     """Of free bodies at these places, turned about x, with velocities [w; v]."""
     turned = [math.cos(0.5 * angle), math.sin(0.5 * angle), 0.0, 0.0]
     v = np.zeros((len(places), 6)) if velocities is None else np.array(velocities)
     return np.concatenate([*([*turned, *place] for place in places), v.ravel()])
+
+
+def _struck() -> Array:
+    """The ball beside the lowest point of a pendulum that is lifted."""
+    free = _state([[0.091, 0.0, 0.05 - 5e-5]])
+    return np.concatenate([[1.0], free[:7], [0.0], free[7:]])
 
 
 def scenes() -> list[Scene]:
@@ -127,44 +152,50 @@ def scenes() -> list[Scene]:
     falls, gripped = _state([[0.0, 0.0, 0.4]]), _state([[0.0, 0.0, 0.3]])
     rolling = [0.0, 0.0, 0.0, 2.0, 0.3, 0.0]
     return [
-        Scene("bouncing ball", _balls(1, *ball), falls, 0.8, (1e-4, 1e-5)),
+        Scene("bouncing ball", _balls(1, *ball), falls, 0.8, (3e-4, 3e-6)),
         Scene("ball that slides, then rolls", _balls(1, *ball),
-              _state([[0.0, 0.0, 0.0999]], [rolling]), 0.8, (1e-4, 1e-4)),
-        Scene("rocking block", _on_feet(block), _state([[0.0, 0.0, 0.155]], angle=0.15), 0.6, (1e-3, 1e-3)),
+              _state([[0.0, 0.0, 0.0999]], [rolling]), 0.8, (1e-4, 3e-5)),
+        Scene("rocking block", _on_feet(block), _state([[0.0, 0.0, 0.155]], angle=0.15), 0.6, (1e-5, 1e-7)),
         Scene("Newton's cradle", _balls(5, 0.05, (1e6, 0.0, 0.0)),
-              _state(row, [[0.0, 0.0, 0.0, 1.0, 0.0, 0.0], *[still] * 4]), 0.3, (1e-5, 1e-5)),
-        Scene("gripper", _gripper, np.concatenate([[0.0, 0.0], gripped[:7], np.zeros(8)]), 0.5, (1e-5, 1e-5)),
+              _state(row, [[0.0, 0.0, 0.0, 1.0, 0.0, 0.0], *[still] * 4]), 0.3, (1e-5, 1e-7)),
+        Scene("gripper", _gripper, np.concatenate([[0.0, 0.0], gripped[:7], np.zeros(8)]), 0.5, (1e-4, 1e-5)),
         Scene("clutter of 20 balls", _balls(20, 0.05, (1e4, 0.5, 0.5)), _state(pile), 0.3, (1e-3, 1e-4)),
         Scene("ball bearing", _with_plate,
-              _state([*ring, [0.0, 0.0, 0.0998]], [*[still] * 8, [0.0, 0.0, 3.0, 0.2, 0.0, 0.0]]), 0.4, (1e-4, 1e-5)),
+              _state([*ring, [0.0, 0.0, 0.0998]], [*[still] * 8, [0.0, 0.0, 3.0, 0.2, 0.0, 0.0]]), 0.4, (1e-5, 3e-5)),
         Scene("wheel of spokes that walks down", _on_feet(wheel, 0.15),
-              _state([[0.0, 0.0, 0.2]], [[0.0, 3.0, 0.0, 0.6, 0.0, 0.0]]), 1.0, (1e-4, 1e-4)),
+              _state([[0.0, 0.0, 0.2]], [[0.0, 3.0, 0.0, 0.6, 0.0, 0.0]]), 1.0, (1e-4, 3e-6)),
+        Scene("box that slides to rest", _pushed_box,
+              _state([[0.0, 0.0, 0.05 - 2.5e-5]], [[0.0, 0.0, 0.0, 1.5, 0.4, 0.0]]), 0.6, (3e-4, 1e-5)),
+        Scene("pendulum that strikes a ball", _hammer, _struck(), 0.8, (3e-6, 1e-6)),
     ]  # fmt: skip
 
 
-def runs(library: Library, scene: Scene, accuracy: float) -> tuple[Call, Any, Any]:
-    """What simulates the scene from its start, with the simulator and the plant."""
+def make_simulation(library: Library, scene: Scene, accuracy: float, time_step: float = 0.0) -> tuple[Any, Any]:
+    """The simulator of a scene and its plant: at an accuracy, or in discrete steps if these are not 0 s long."""
     root = library.plant.__name__.split(".")[0]
     rotations = importlib.import_module(f"{root}.framework.math" if root == "merganser" else f"{root}.math")
     names = Names(importlib.import_module(f"{root}.geometry"), rotations, library.plant, library.tree)
     builder = library.framework.DiagramBuilder()
-    plant, _ = library.plant.AddMultibodyPlantSceneGraph(builder, 0.0)
+    plant, _ = library.plant.AddMultibodyPlantSceneGraph(builder, time_step)
     plant.set_contact_model(library.plant.ContactModel.kPoint)
+    if time_step != 0.0:
+        plant.set_discrete_contact_approximation(library.plant.DiscreteContactApproximation.kLagged)
     scene.fill(names, plant)
     plant.Finalize()
     simulator, config = library.analysis.Simulator(builder.Build()), library.analysis.SimulatorConfig()
-    config.integration_scheme, config.accuracy, config.max_step_size = "cenic", accuracy, LONGEST_STEP
-    config.use_error_control = True
+    if time_step == 0.0:
+        config.integration_scheme, config.accuracy, config.max_step_size = "cenic", accuracy, LONGEST_STEP
+        config.use_error_control = True
     library.analysis.ApplySimulatorConfig(config, simulator)
+    return simulator, plant
+
+
+def go_to_start(scene: Scene, simulator: Any, plant: Any) -> None:
+    """Puts a simulation where the scene starts."""
+    simulator.get_mutable_context().SetTime(0.0)
     context = plant.GetMyMutableContextFromRoot(simulator.get_mutable_context())
-
-    def run() -> None:
-        simulator.get_mutable_context().SetTime(0.0)
-        plant.SetPositionsAndVelocities(context, scene.start)
-        simulator.Initialize()
-        simulator.AdvanceTo(scene.time)
-
-    return run, simulator, plant
+    plant.SetPositionsAndVelocities(context, scene.start)
+    simulator.Initialize()
 
 
 def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
@@ -178,30 +209,11 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
 
 
 def _call(library: Library, scene: Scene, accuracy: float) -> Call:
-    return runs(library, scene, accuracy)[0]
+    """What simulates the scene from its start."""
+    simulator, plant = make_simulation(library, scene, accuracy)
 
+    def run() -> None:
+        go_to_start(scene, simulator, plant)
+        simulator.AdvanceTo(scene.time)
 
-def _measure(library: Library, scene: Scene, accuracy: float) -> tuple[Array, int]:
-    """Positions at the end, and steps taken."""
-    run, simulator, plant = runs(library, scene, accuracy)
-    run()
-    context = plant.GetMyContextFromRoot(simulator.get_context())
-    return plant.GetPositions(context).copy(), simulator.get_integrator().get_num_steps_taken()
-
-
-def main() -> None:
-    """Prints errors and steps of all scenes."""
-    from libraries import merganser_library, pydrake_library
-
-    for scene in scenes():
-        for library, own in zip((merganser_library(), pydrake_library()), scene.accuracies):
-            if library is None:
-                continue
-            truth, _ = _measure(library, scene, TRUTH)
-            found = [(accuracy, *_measure(library, scene, accuracy)) for accuracy in (1e-2, 1e-3, 1e-4, 1e-5)]
-            errors = "; ".join(f"{a:g}: {np.abs(q - truth).max():.1e} in {n}" for a, q, n in found)
-            print(f"{scene.name}, {library.plant.__name__.split('.')[0]} (row: {own:g}): {errors}", flush=True)
-
-
-if __name__ == "__main__":
-    main()
+    return run

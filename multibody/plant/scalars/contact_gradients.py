@@ -42,10 +42,16 @@ from merganser.multibody.contact.derivatives import (
 )
 from merganser.multibody.contact.geometry_poses import geometry_poses
 from merganser.multibody.contact.hydroelastic_pairs import make_hydroelastic_pairs
-from merganser.multibody.contact.impending import margin_of_step
+from merganser.multibody.contact.impending import largest_speed, margin_of_step
 from merganser.multibody.contact.penalty import penalty_forces
 from merganser.multibody.contact.plant_layout import NUM_FORCE_VALUES
-from merganser.multibody.contact.step import constrain, count_limits, drop_distant, find_contact_pairs
+from merganser.multibody.contact.step import (
+    NOT_SOLVED,
+    constrain,
+    count_limits,
+    drop_distant,
+    find_contact_pairs,
+)
 from merganser.multibody.contact.step_records import SOLVED, StepResults
 from merganser.multibody.kernels import generalized_forces, layout
 from merganser.multibody.kernels.drives import ERROR, FEEDFORWARD, VELOCITY_TARGET
@@ -103,6 +109,12 @@ class _Values:
             for name in self.parameters.dtype.names or ():
                 self.parameters[name] = parameters.lanes[0][name].real
 
+    def take_velocity(self, w: Any) -> Array:
+        """The same for how the bodies move, which the step has computed; returns it."""
+        velocity = w.lanes_of(w.velocity).lanes[0]
+        self.velocity.view(np.float64)[:] = velocity.view(np.complex128).real
+        return self.velocity
+
     def make_records(self, size: int, dtype_of: Any) -> Array:
         """New records, all zero."""
         return np.zeros(size, dtype_of())
@@ -123,18 +135,19 @@ class ContactGradients:
         dynamics: of a plant of AutoDiffXd.
         context: of it.
         w: workspace of the Context.
+        step: arrays of the plant's steps, or derivatives, with AutoDiffXd.
 
     Attributes:
-        buffers: arrays of a step on floats.
+        buffers: arrays of the same on floats.
     """
 
-    def __init__(self, dynamics: Any, context: Context, w: Any) -> None:
-        self._dynamics, self._w, self._arrays = dynamics, w, dynamics.model.contact
-        self._values, self._time_step = _Values(w), dynamics.model.time_step
+    def __init__(self, dynamics: Any, context: Context, w: Any, step: StepBuffers) -> None:
+        self._dynamics, self._w, self._arrays, self._step = dynamics, w, dynamics.model.contact, step
+        self._values = _Values(w)
         self._code: Any = None  # compiled
         self._sizes: tuple[Any, ...] = ()  # for which the arrays of the next line are made
         self._kept: tuple[LaneProblems, LaneWork, LaneResults]
-        self.buffers = StepBuffers(dynamics, context, self._values)  # type: ignore[arg-type]
+        self.buffers = StepBuffers(dynamics, context, self._values, time_step=step.time_step)  # type: ignore[arg-type]
 
     # ------------------------------------------------------------------ the discrete step
 
@@ -147,20 +160,22 @@ class ContactGradients:
             result: receives the latter.
 
         Returns:
-            Whether there was any constraint; if not, nothing has changed.
+            Whether there was any constraint; if not, nothing has changed. Where an integrator has said how to solve,
+            and no solution was found, the result is NaN.
 
         Raises:
             RuntimeError: no solution was found, or something that touches has no derivatives.
         """
         w = self._w
+        self.buffers.solve_as(self._step)
         self._values.update(w)
         v_star = x_free[len(w.q) :]
         x_star = np.concatenate([self._values.q, v_star.lanes[0].real])
-        drive_lanes, h = self._drives_in_lanes(), self._time_step
+        drive_lanes, h = self._drives_in_lanes(), self._step.time_step
 
         def run(buffers: StepBuffers, out: StepResults) -> int:
             if drive_lanes.lanes.shape[1]:
-                buffers.work.drive_values[:] = split_lanes(w.step_buffers.work.drive_values).lanes[0].real
+                buffers.work.drive_values[:] = split_lanes(self._step.work.drive_values).lanes[0].real
             num_pairs = self._find_pairs(context, buffers, out)
             out.found[SOLVED], out.x_next[:] = 0, x_star
             if num_pairs < 0:
@@ -172,7 +187,10 @@ class ContactGradients:
                 return status
             return 0
 
-        out, settings = self._run(context, run)
+        status, out, settings = self._run(context, run)
+        if status == NOT_SOLVED:
+            result[:] = np.nan
+            return True
         if not out.found[SOLVED]:
             return False
         touching, pairs, faces = self._touching(context, out)
@@ -180,13 +198,15 @@ class ContactGradients:
         self._follow(context, out, settings, touching, pairs, drive_lanes, v_star, result)
         return True
 
-    def _run(self, context: Context, run: Callable[[StepBuffers, StepResults], int]) -> tuple[StepResults, Any]:
-        """Results and settings of what runs on floats, with enough capacity; raises if it fails."""
-        controllers = self._w.step_buffers.controllers
+    def _run(
+        self, context: Context, run: Callable[[StepBuffers, StepResults], int]
+    ) -> tuple[int, StepResults, Any]:
+        """0 or NOT_SOLVED, results and settings of what runs on floats, with enough capacity; else raises."""
+        controllers = self._step.controllers
         status, out, settings = self._dynamics.run_with_capacity(context, self.buffers, controllers, run)
-        if status != 0:
+        if status not in (0, NOT_SOLVED):
             self._dynamics.raise_failure(context, self._values, status, self.buffers)
-        return out, settings
+        return status, out, settings
 
     def _choose_code(self, num_lanes: int, arguments: tuple[Any, ...]) -> Any:
         """What differentiates a step, compiled as soon as it can be; arguments are always of the same types."""
@@ -199,7 +219,7 @@ class ContactGradients:
 
     def _drives_in_lanes(self) -> LaneRecords:
         """The PD controllers with what they are to do, as records in lanes."""
-        buffers = self._w.step_buffers
+        buffers = self._step
         controllers = buffers.controllers
         if not len(controllers.inputs):
             return LaneRecords(np.zeros((1, 0), drive_lanes_dtype), 0)
@@ -218,14 +238,14 @@ class ContactGradients:
         """Writes the next state and the sample of the step, with derivatives, from the velocities on floats."""
         w, arrays, rows = self._w, self._arrays, self.buffers.model.contact.constraint_rows
         pairs = _no_pairs() if pairs is None else pairs
-        step, num_rows = w.step_buffers, int(out.problem.counts[1])
+        step, num_rows = self._step, int(out.problem.counts[1])
         given = [w.lanes_of(argument) for argument in (w.q, w.v, w.position, step.F_applied, w.parameters)]
         num_derivatives = _common_count([pairs, drives, v_star, *given])
         q, v, position, F_applied, parameters = (lanes.lanes for lanes in given)
         lanes = parameters, pairs.lanes, drives.lanes, q, v, v_star.lanes, position, F_applied
         inputs = LaneInputs(*map(np.ascontiguousarray, lanes))
         model = StepModel(
-            arrays.plant_trees, np.arange(len(arrays.trees)), np.array([settings]), self._time_step,
+            arrays.plant_trees, np.arange(len(arrays.trees)), np.array([settings]), step.time_step,
             self._dynamics.settings.choices.near_rigid_threshold, arrays.limits, arrays.frictions, rows,
             int(out.statistics["num_fallbacks"]),
         )  # fmt: skip
@@ -251,7 +271,7 @@ class ContactGradients:
         )
         if num_drives:
             of_drives = merge_lanes(found.impulses[:, num_rows - num_drives : num_rows], num_derivatives)
-            step.actuation()[step.controllers.inputs] = of_drives / self._time_step
+            step.actuation()[step.controllers.inputs] = of_drives / step.time_step
 
     def _make_arrays(
         self, num_lanes: int, num_contacts: int, num_rows: int, num_drives: int
@@ -274,7 +294,10 @@ class ContactGradients:
 
     def _margin(self) -> float:
         """Up to which distance points of geometries may touch within a step [m]."""
-        return float(margin_of_step(self._values.gravity, self._time_step))
+        margin = float(margin_of_step(self._values.gravity, self._step.time_step))
+        if self.buffers.model.contact.looks_ahead:
+            margin += self._step.time_step * largest_speed(self._values.take_velocity(self._w))
+        return margin
 
     def _find_pairs(self, context: Context, buffers: StepBuffers, out: StepResults) -> int:
         """Finds what touches, on floats: how many contact pairs there are, negative if there is no answer."""
@@ -403,7 +426,7 @@ class ContactGradients:
         def run(buffers: StepBuffers, out: StepResults) -> int:
             return min(self._find_pairs(context, buffers, out), 0)
 
-        out, _ = self._run(context, run)
+        _, out, _ = self._run(context, run)
         touching, pairs, faces = self._touching(context, out)
         F_Bo_W: Array = w.zeros_F.copy()
         if pairs is None:

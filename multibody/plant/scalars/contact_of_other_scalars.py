@@ -17,17 +17,21 @@ from merganser.multibody.plant.step.contact_arrays import ContactSample
 
 if TYPE_CHECKING:
     from merganser.framework import Context
+    from merganser.multibody.plant.step.step_buffers import StepBuffers
 
 __all__ = ["constrain_other_scalars", "find_contacts_of_other_scalars", "find_forces_of_other_scalars"]
 
 Array = NDArray[Any]
 
 
-def constrain_other_scalars(dynamics: Any, context: Context, w: Any, x_free: Any, result: Array) -> bool:
+def constrain_other_scalars(
+    dynamics: Any, context: Context, w: Any, step: StepBuffers, x_free: Any, result: Array
+) -> bool:
     """Makes of the next state without contact, limits and constraints the one with them.
 
     Args:
         dynamics, context, w: of the plant.
+        step: its arrays of the step.
         x_free: the former.
         result: receives the latter.
 
@@ -43,7 +47,7 @@ def constrain_other_scalars(dynamics: Any, context: Context, w: Any, x_free: Any
     if w.is_numeric:
         _refuse_complex(dynamics, context, w, x_free)
         return False
-    held: bool = _gradients(dynamics, context, w).constrain(context, x_free, result)
+    held: bool = _gradients(dynamics, context, w, step).constrain(context, x_free, result)
     return held
 
 
@@ -57,7 +61,7 @@ def find_forces_of_other_scalars(dynamics: Any, context: Context, w: Any) -> Arr
         return None
     if not dynamics.may_touch:
         return None
-    sample, F_Bo_W = _gradients(dynamics, context, w).find_penalty_forces(context)
+    sample, F_Bo_W = _gradients(dynamics, context, w, w.step_buffers).find_penalty_forces(context)
     return None if sample is None else F_Bo_W
 
 
@@ -65,18 +69,18 @@ def find_contacts_of_other_scalars(dynamics: Any, context: Context, w: Any) -> C
     """What touches in continuous time; None for expressions and complex numbers, which know no contact."""
     if w.is_numeric or w.scalar.__name__ == "Expression":
         return None
-    dynamics.step_buffers(context, w, dynamics.inputs.actuators_in(context))
-    found: ContactSample | None = _gradients(dynamics, context, w).find_penalty_forces(context)[0]
+    step = dynamics.step_buffers(context, w, dynamics.inputs.actuators_in(context))
+    found: ContactSample | None = _gradients(dynamics, context, w, step).find_penalty_forces(context)[0]
     return found
 
 
-def _gradients(dynamics: Any, context: Context, w: Any) -> Any:
-    """What holds a plant of AutoDiffXd, made once for each Context."""
-    if w.step_buffers.gradients is None:
+def _gradients(dynamics: Any, context: Context, w: Any, step: StepBuffers) -> Any:
+    """What holds a plant of AutoDiffXd, made once for the arrays of its steps."""
+    if step.gradients is None:
         from merganser.multibody.plant.scalars.contact_gradients import ContactGradients  # plants of floats go without
 
-        w.step_buffers.gradients = ContactGradients(dynamics, context, w)
-    return w.step_buffers.gradients
+        step.gradients = ContactGradients(dynamics, context, w, step)
+    return step.gradients
 
 
 # ---------------------------------------------------------------------- words

@@ -39,7 +39,7 @@ from merganser.multibody.contact.step import (
     move,
     take_step,
 )
-from merganser.multibody.contact.step_operation import LISTENING
+from merganser.multibody.contact.step_operation import LISTENING, count_iterations
 from merganser.multibody.contact.step_records import NUM_PAIRS, OUTCOME, SOLVED, Inputs, StepResults
 from merganser.multibody.kernels.scalars import is_set
 from merganser.multibody.plant.arguments import check_pitches
@@ -268,7 +268,8 @@ class PlantDynamics:
         table, h = self.inputs.actuators_in(context), self.model.time_step
         inputs = self.inputs.read(context, w, table)
         if self.can_constrain and not w.is_float:
-            return self._step_of_other_scalars(context, w, inputs, result)
+            buffers = self.step_buffers(context, w, table)
+            return self._step_of_other_scalars(context, w, buffers, inputs, h, result)
 
         def compute(buffers: StepBuffers, out: StepResults) -> int:
             return int(take_step(buffers.model, buffers.state, h, inputs, buffers.work, out))
@@ -303,11 +304,12 @@ class PlantDynamics:
 
         return run
 
-    def _step_of_other_scalars(self, context: Context, w: Workspace, inputs: Inputs, result: Array) -> int:
+    def _step_of_other_scalars(
+        self, context: Context, w: Workspace, buffers: StepBuffers, inputs: Inputs, h: float, result: Array
+    ) -> int:
         """The same with derivatives, where there may be contact, joint limits or constraints."""
-        buffers = self.step_buffers(context, w, self.inputs.actuators_in(context))
         (out,) = buffers.results
-        given = buffers.model, buffers.state, self.model.time_step, inputs, buffers.work, out
+        given = buffers.model, buffers.state, h, inputs, buffers.work, out
         status: int = find_forces(*given[:-1], w.position)
         status = status or move(*given, False)  # v*
         if status != 0:
@@ -315,7 +317,7 @@ class PlantDynamics:
         w.store.invalid &= w.kinematics_clearing
         buffers.F_applied = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
         buffers.sample = None
-        if constrain_other_scalars(self, context, w, out.x_next, result):
+        if constrain_other_scalars(self, context, w, buffers, out.x_next, result):
             return 0
         if len(buffers.model.actuators.controlled):
             status = move(*given, True)
@@ -332,12 +334,15 @@ class PlantDynamics:
         """Runs a step, and once more when buffers are too small, or there is no solution by the chosen approximation.
 
         Returns:
-            The status, the results, and the settings of the solver.
+            The status, NOT_SOLVED only where the buffers are told how to solve; the results, and the settings of the
+            solver.
 
         Raises:
             RuntimeError: the contact problem has no solution.
         """
         status, out, settings = self._run_with_capacity(buffers, controllers, run)
+        if status == NOT_SOLVED and buffers.is_told_how_to_solve():
+            return status, out, settings
         if status == NOT_SOLVED and self._can_fall_back(out):
             self._warn_of_fallback(context, "SAP")
             buffers.solve_by(self.settings.of_fallback())
@@ -398,13 +403,13 @@ class PlantDynamics:
         """What lets an integrator move a continuous plant by steps.
 
         Raises:
-            TypeError: the plant is not one of floats.
+            TypeError: the plant is one of neither floats nor AutoDiffXd.
         """
         w = self.views.workspace(context)
-        if not w.is_float:
+        if not w.is_float and (w.is_numeric or w.scalar.__name__ == "Expression"):
             raise TypeError(
                 f"Plant '{self.model.path()}' of {w.scalar.__name__} cannot be moved by steps of contact; only plants "
-                "of floats can."
+                "of floats and of AutoDiffXd can."
             )
         if w.motion is None:
             w.motion = Motion(self, context, w)
@@ -418,6 +423,8 @@ class PlantDynamics:
         controllers = heard.controllers(self.inputs.active_controllers(w, table))
         is_heard = h != LISTENING and heard.follow()
         inputs = heard.inputs if is_heard else self.inputs.read(context, w, table)
+        if not w.is_float and (self.can_constrain or len(self.model.contact.frictions)):
+            return self._slopes_of_other_scalars(context, w, controllers, inputs, result)
 
         def compute(buffers: StepBuffers, out: StepResults) -> int:
             if h == LISTENING:
@@ -436,8 +443,27 @@ class PlantDynamics:
             result[:] = np.nan
             return 0
         if status == 0:
-            motion.take_step(out, buffers.F_applied)
-            np.divide(out.x_next - w.x, h, result)
+            if out.found[SOLVED]:
+                count_iterations(out.statistics, motion.counts)
+            motion.take_step(out.x_next, buffers.F_applied)
+            np.divide(np.asarray(out.x_next) - w.x, h, result)
+        return status
+
+    def _slopes_of_other_scalars(
+        self, context: Context, w: Workspace, controllers: Controllers, inputs: Inputs, result: Array
+    ) -> int:
+        """The same with derivatives, where there may be contact, joint limits or constraints."""
+        motion: Motion = w.motion
+        buffers, h = motion.buffers, motion.lengths.item(0)
+        buffers.time_step = h
+        if not buffers.is_current(controllers):
+            buffers.prepare(controllers)
+        status = self._step_of_other_scalars(context, w, buffers, inputs, h, result)
+        if status == 0:
+            if buffers.sample is not None:
+                count_iterations(buffers.gradients.buffers.results[0].statistics, motion.counts)
+            motion.take_step(result, buffers.F_applied)
+            np.divide(result - w.x, h, result)
         return status
 
     # ------------------------------------------------------------------ continuous time

@@ -47,7 +47,7 @@ class HeardInputs:
 
     Args:
         dynamics: of the plant.
-        context: of it, one of floats.
+        context: of it, one of floats or of AutoDiffXd; inputs of the latter must not follow its state.
         w: its workspace.
 
     Attributes:
@@ -63,7 +63,7 @@ class HeardInputs:
         self._num_u = len(driven)
         self.table = np.zeros((NUM_ROWS, self._num_u + num_v))
         self.places = np.array([ALONE, 0, len(w.q), num_v, *driven.tolist(), *range(num_v)], np.int64)
-        self.parameters = w.parameters.copy()
+        self.parameters = w.parameters.copy() if w.is_float else w.parameters
         self._tau, self._desired, self._F = np.zeros(num_v), np.zeros((2, self._num_u)), np.zeros_like(w.zeros_F)
         self._tau_of_step, self._desired_of_step = np.zeros(num_v), np.zeros((2, self._num_u))
         self._all_actuators = np.arange(self._num_u)
@@ -80,13 +80,24 @@ class HeardInputs:
         return bool(self.places[WHAT_FOLLOWS] != ALONE)
 
     def look(self) -> None:
-        """Looks which inputs follow the plant's state, as far as is known of the blocks before them."""
+        """Looks which inputs follow the plant's state, as far as is known of the blocks before them.
+
+        Raises:
+            RuntimeError: one does, and the plant is one of AutoDiffXd.
+        """
         inputs = self._dynamics.inputs
         ports = [inputs.actuation, *(port for _, port in inputs.driven_instances)]
         forces = inputs.generalized_force, inputs.spatial_force
         self._is_driven = self._num_u > 0 and any(map(self._follows, ports))
         of_actuators = DRIVEN if self._is_driven else ALONE
         self.places[WHAT_FOLLOWS] = ALL if any(map(self._follows, forces)) else of_actuators
+        if self.follow() and not self._w.is_float:
+            raise RuntimeError(
+                f"Plant '{self._dynamics.model.path()}' of AutoDiffXd cannot be moved by steps of contact: forces that "
+                "come through its input ports follow its state, and act in such steps by a linearization that has no "
+                "derivatives. Let actuators have PD controllers of the plant (set_controller_gains), or choose another "
+                "integrator."
+            )
 
     def _follows(self, port: Any) -> bool:
         index, own = port.get_index(), self._context

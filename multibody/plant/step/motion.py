@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.multibody.contact.step_operation import WHICH, Sample, count_iterations
-from merganser.multibody.contact.step_records import SOLVED, StepResults
+from merganser.multibody.contact.step_operation import WHICH, Sample
 from merganser.multibody.plant.step.contact_arrays import ContactSample, contacts_and_forces
 from merganser.multibody.plant.step.drives import Controllers
 from merganser.multibody.plant.step.heard_inputs import HeardInputs
@@ -46,7 +45,7 @@ class Motion:
 
     Args:
         dynamics: of a continuous plant.
-        context: of it, one of floats.
+        context: of it, one of floats or of AutoDiffXd.
         w: its workspace.
 
     Attributes:
@@ -61,7 +60,7 @@ class Motion:
     def __init__(self, dynamics: PlantDynamics, context: Context, w: Workspace) -> None:
         self._given, self._w = (dynamics, context, w), w
         self.lengths, self.counts = np.zeros(2), np.zeros(2, np.int64)
-        x, x_next, u = np.zeros_like(w.x), np.zeros_like(w.x), np.zeros(len(dynamics.inputs.driven_velocities))
+        x, x_next, u = np.zeros_like(w.x), np.zeros_like(w.x), np.zeros(len(dynamics.inputs.driven_velocities), w.dtype)
         self.numbers = Sample(np.zeros(3, np.int64), x, x_next, u, np.zeros_like(w.zeros_F))
         self.buffers = StepBuffers(*self._given, time_step=_SOME_LENGTH)
         self.heard = HeardInputs(*self._given)
@@ -110,14 +109,12 @@ class Motion:
 
     # ------------------------------------------------------------------ the last step
 
-    def take_step(self, out: StepResults, F_applied: Array) -> None:
+    def take_step(self, x_next: Any, F_applied: Array) -> None:
         """Notes a step that Python has made."""
         numbers, w = self.numbers, self._w
         numbers.counts[WHICH], self.lengths[1] = 0, self.lengths[0]
-        numbers.x[:], numbers.x_next[:], numbers.u[:] = w.x, out.x_next, self.buffers.actuation()
+        numbers.x[:], numbers.x_next[:], numbers.u[:] = w.x, x_next, self.buffers.actuation()
         numbers.F_applied[:] = F_applied
-        if out.found[SOLVED]:
-            count_iterations(out.statistics, self.counts)
 
     def is_at_end(self) -> bool:
         """Whether the plant is where an integrator has brought it by the last step."""
@@ -133,6 +130,9 @@ class Motion:
         Args:
             w: the workspace.
         """
+        if not w.is_float:
+            sample = self.buffers.sample
+            return (None, self.numbers.F_applied) if sample is None else (sample.merged(), self.buffers.F_Bo_W.copy())
         step = self._native if self.numbers.counts[WHICH] else self.buffers
         assert step is not None
         step.time_step = self.time_step()

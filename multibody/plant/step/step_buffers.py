@@ -465,6 +465,16 @@ class StepBuffers:
         """
         self._fallback, self._looks_ahead, self._controllers = settings, looks_ahead, None
 
+    def is_told_how_to_solve(self) -> bool:
+        """Whether contact problems are solved with other settings than those of the plant."""
+        return self._fallback is not None
+
+    def solve_as(self, others: StepBuffers) -> None:
+        """Has the next steps be of the length that others take, and solved as those."""
+        self.time_step = others.time_step
+        if self._fallback is not others._fallback or self._looks_ahead != others._looks_ahead:
+            self.solve_by(others._fallback, others._looks_ahead)
+
     # ------------------------------------------------------------------ kernels
 
     def kernels(self) -> StepCode:

@@ -512,8 +512,8 @@ def test_systems_of_other_scalars_are_refused() -> None:
     plant = MultibodyPlant(0.0)
     arm(plant)
     plant.Finalize()
-    with pytest.raises(TypeError, match="is one of AutoDiffXd; only systems of floats"):
-        CenicIntegrator(plant.ToAutoDiffXd())
+    with pytest.raises(TypeError, match="is one of Expression; only systems of floats and of AutoDiffXd"):
+        CenicIntegrator(plant.ToSymbolic())
 
 
 def test_an_input_that_is_no_number_is_named() -> None:
