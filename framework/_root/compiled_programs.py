@@ -71,7 +71,12 @@ def loop() -> None:
     builder = DiagramBuilder()
     sine, integrator = builder.AddSystem(Sine([1.0], [1.0], [0.0])), builder.AddSystem(Integrator(1))
     builder.Connect(sine.get_output_port(0), integrator.get_input_port())
-    Simulator(builder.Build()).AdvanceTo(1.0)
+    simulator = Simulator(builder.Build())
+    simulator.AdvanceTo(1.0)
+    context = simulator.get_mutable_context()
+    for k in range(2):
+        context.SetTime(float(k))
+        simulator.get_system().EvalTimeDerivatives(context)
 
 
 # ---------------------------------------------------------------------- robots
@@ -172,6 +177,8 @@ def kinematics_and_dynamics() -> None:
     context = plant.CreateDefaultContext()
     plant.CalcSpatialMomentumInWorldAboutPoint(context, np.zeros(3))
     plant.MapQDotToVelocity(context, plant.MapVelocityToQDot(context, np.zeros(plant.num_velocities())))
+    plant.SetPositions(context, np.array([0.3, 0.1]))
+    plant.CalcInverseDynamics(context, np.zeros(plant.num_velocities()), MultibodyForces(plant))
     plant.SetPositions(context, np.array([0.2, 0.1]))
     lower, world = plant.GetBodyByName("lower"), plant.world_frame()
     plant.EvalBodyPoseInWorld(context, lower)  # poses alone, and then the rest
