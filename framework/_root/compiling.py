@@ -11,11 +11,10 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+
+from merganser import compiled_programs as programs
 
 __all__ = ["TOPICS", "compile_topics"]
-
-_STEP = 0.001  # of discrete plants [s]
 
 
 def compile_topics(topics: Sequence[str]) -> int:
@@ -27,13 +26,25 @@ def compile_topics(topics: Sequence[str]) -> int:
     unknown = [name for name in topics if name not in TOPICS]
     if unknown:
         raise ValueError(f"There is no topic '{unknown[0]}'. Topics are: {', '.join(TOPICS)}.")
-    programs = [program for name in topics or TOPICS for program in TOPICS[name]]
-    os.environ.setdefault("MERGANSER_PROGRESS", "0")  # one bar is enough
-    with _shown(len(programs)) as show:
-        for program in programs:
+    chosen = [program for name in topics or TOPICS for program in TOPICS[name]]
+    # One bar is enough, and however short a program is, it is worth to compile.
+    with _environment(MERGANSER_PROGRESS="0", MERGANSER_PLAN="always"), _shown(len(chosen)) as show:
+        for program in chosen:
             show(program.__doc__ or "")
             program()
-    return len(programs)
+    return len(chosen)
+
+
+@contextmanager
+def _environment(**defaults: str) -> Iterator[None]:
+    """Variables for the time being, where they are not set."""
+    added = defaults.keys() - os.environ.keys()
+    os.environ.update((name, defaults[name]) for name in added)
+    try:
+        yield
+    finally:
+        for name in added:
+            os.environ.pop(name, None)
 
 
 @contextmanager
@@ -53,390 +64,19 @@ def _shown(total: int) -> Iterator[Callable[[str], None]]:
         progress.update(task, completed=total)
 
 
-# ---------------------------------------------------------------------- blocks
-
-
-def _operations_of_blocks() -> None:
-    """operations of blocks"""
-    from merganser.framework.core.inside import cache_entries, declared_events
-    from merganser.framework.native.operations.operations import OPERATIONS, address_of
-
-    for name in OPERATIONS:
-        address_of(name)
-    for block in _blocks():
-        context = block.CreateDefaultContext()
-        events = (event for _, event in declared_events(block, context))
-        parts: list[Any] = [*cache_entries(block), *events]
-        for part in parts:
-            code = part.native and part.native.resolve(context)
-            if code is not None:
-                address_of(code.operation)
-
-
-def _blocks() -> list[Any]:
-    """Blocks that together have all native functions."""
-    from merganser.analysis.controllers import PidController
-    from merganser.framework import RandomDistribution, trajectories
-    from merganser.framework import primitives as p
-    from merganser.framework.math import BarycentricMesh
-
-    one, inputs = [1.0], [p.SelectorParams.InputPortParams(size=1)]
-    outputs = [p.SelectorParams.OutputPortParams(selections=[p.SelectorParams.OutputSelection()])]
-    number = trajectories.PiecewisePolynomial([one])
-    return [
-        p.Gain(one), p.Adder(1, 1), p.Multiplexer([1]), p.Sine(one, one, one), p.Sine(one, one, one, False),
-        p.Saturation(one, one), p.Saturation(input_size=1), p.FirstOrderLowPassFilter(one), p.MatrixGain([one]),
-        p.LinearSystem([one], [one], [one], [one]), p.DiscreteTimeIntegrator(1, 1.0), p.DiscreteTimeDelay(1.0, 1, 1),
-        p.DiscreteDerivative(1, 1.0), p.DiscreteDerivative(1, 1.0, False), p.WrapToSystem(1), p.Demultiplexer(2),
-        p.Selector(p.SelectorParams(inputs=inputs, outputs=outputs)), p.SparseMatrixGain([one]),
-        p.MultilayerPerceptron([True], [1], [p.PerceptronActivationType.kTanh]),
-        p.BarycentricMeshSystem(BarycentricMesh([[0.0, 1.0]]), [[0.0, 1.0]]),
-        p.LinearTransformDensity(RandomDistribution.kUniform, 1, 1),
-        p.RandomSource(RandomDistribution.kUniform, 1, 1.0), p.TrajectoryLinearSystem(number, number, number, number),
-        PidController([[1.0, 0.0], [0.0, 1.0]], [one], one, one, one),
-    ]  # fmt: skip
-
-
-def _loop() -> None:
-    """the loop of the simulator"""
-    from merganser.analysis import Simulator
-    from merganser.analysis.integrators.compiled_steps import STEPS
-    from merganser.analysis.plan.loop import LOOP
-    from merganser.framework import DiagramBuilder
-    from merganser.framework.primitives import Integrator, Sine
-
-    LOOP.address()
-    STEPS.address()
-    builder = DiagramBuilder()
-    sine, integrator = builder.AddSystem(Sine([1.0], [1.0], [0.0])), builder.AddSystem(Integrator(1))
-    builder.Connect(sine.get_output_port(0), integrator.get_input_port())
-    Simulator(builder.Build()).AdvanceTo(1.0)
-
-
-# ---------------------------------------------------------------------- robots
-
-
-def _add_arm(plant: Any, add_shape: Callable[[Any], Any] = lambda link: None) -> None:
-    import numpy as np
-
-    from merganser.multibody.tree import RevoluteJoint, SpatialInertia
-
-    parent = plant.world_frame()
-    for name in ("upper", "lower"):
-        inertia = SpatialInertia.SolidBoxWithMass(1.0, 0.1, 0.1, 0.5)
-        link = plant.AddRigidBody(name, inertia)
-        add_shape(link)
-        joint = plant.AddJoint(RevoluteJoint(name, parent, link.body_frame(), np.array([0.0, 1.0, 0.0]), damping=0.1))
-        plant.AddJointActuator(name, joint)
-        parent = link.body_frame()
-    plant.Finalize()
-
-
-def _simulate_arm(time_step: float) -> None:
-    import numpy as np
-
-    from merganser.analysis import Simulator
-    from merganser.framework import DiagramBuilder
-    from merganser.multibody.controllers import InverseDynamicsController
-    from merganser.multibody.plant import MultibodyPlant
-
-    builder = DiagramBuilder()
-    plant = builder.AddSystem(MultibodyPlant(time_step))
-    _add_arm(plant)
-    gains = np.ones(2)
-    control = builder.AddSystem(InverseDynamicsController(plant, gains, gains, gains, False))
-    builder.Connect(plant.get_state_output_port(), control.get_input_port_estimated_state())
-    builder.Connect(control.get_output_port_control(), plant.get_actuation_input_port())
-    simulator = Simulator(builder.Build())
-    context = control.GetMyMutableContextFromRoot(simulator.get_mutable_context())
-    control.get_input_port_desired_state().FixValue(context, np.zeros(4))
-    simulator.AdvanceTo(10 * _STEP)
-
-
-def _discrete_arms() -> None:
-    """robots in discrete time"""
-    from merganser.multibody.contact.step_operation import STEP
-    from merganser.multibody.kernels.controller_operations import CONTROLLER
-    from merganser.multibody.kernels.operations import GATHER
-
-    _simulate_arm(_STEP)
-    for operation in (STEP, CONTROLLER, GATHER):
-        operation.address()
-
-
-def _continuous_arms() -> None:
-    """robots in continuous time"""
-    from merganser.multibody.contact.step_operation import DERIVATIVES
-
-    _simulate_arm(0.0)
-    DERIVATIVES.address()
-
-
-def _kinematics_and_dynamics() -> None:
-    """kinematics and dynamics of robots"""
-    import numpy as np
-
-    from merganser.multibody.plant import MultibodyPlant
-    from merganser.multibody.tree import MultibodyForces
-
-    plant = MultibodyPlant(0.0)
-    _add_arm(plant)
-    _ask_all(plant, np.array([0.1, 0.2, 0.3, 0.4]), MultibodyForces(plant))
-    context = plant.CreateDefaultContext()
-    plant.CalcSpatialMomentumInWorldAboutPoint(context, np.zeros(3))
-    plant.get_reaction_forces_output_port().Eval(context)
-
-
-def _gradients() -> None:
-    """derivatives of kinematics and dynamics"""
-    import numpy as np
-
-    from merganser.framework.autodiff import AutoDiffXd, InitializeAutoDiff
-    from merganser.framework.background_code import missing
-    from merganser.multibody.plant import MultibodyPlant
-    from merganser.multibody.tree import MultibodyForces_, SpatialInertia
-
-    for is_alone in (True, False):  # coordinates of floating bodies have kernels of their own
-        plant = MultibodyPlant(0.0)
-        if not is_alone:
-            plant.AddRigidBody("loose", SpatialInertia.SolidCubeWithMass(1.0, 0.1))
-        _add_arm(plant)
-        with_derivatives = plant.ToAutoDiffXd()
-        x, n = plant.GetPositionsAndVelocities(plant.CreateDefaultContext()) + 0.1, plant.num_positions()
-        only_q = np.array([*InitializeAutoDiff(x[:n]).ravel(), *map(AutoDiffXd, x[n:])])
-        for state in (InitializeAutoDiff(x).ravel(), only_q):  # some kernels are for derivatives by positions alone
-            _ask_all(with_derivatives, state, MultibodyForces_[AutoDiffXd](with_derivatives))
-    for code in missing():
-        code.load().address()
-
-
-def _gradients_of_contact() -> None:
-    """derivatives of contact"""
-    from merganser.framework.autodiff import ExtractValue, InitializeAutoDiff
-    from merganser.framework.background_code import missing
-    from merganser.geometry import Box
-
-    diagram = _scene_of_two(Box(0.1, 0.1, 0.1), "sap", _STEP)
-    with_derivatives = diagram.ToAutoDiffXd()
-    context = with_derivatives.CreateDefaultContext()
-    plant = with_derivatives.GetSubsystemByName("plant")
-    own, scene_graph = plant.GetMyMutableContextFromRoot(context), with_derivatives.GetSubsystemByName("scene_graph")
-    x = ExtractValue(plant.GetPositionsAndVelocities(own))
-    plant.SetPositionsAndVelocities(own, InitializeAutoDiff(x).ravel())
-    with_derivatives.CalcForcedUnrestrictedUpdate(context, context.Clone().get_mutable_state())
-    query = scene_graph.get_query_output_port().Eval(scene_graph.GetMyContextFromRoot(context))
-    query.ComputeSignedDistancePairwiseClosestPoints()
-    for code in missing():
-        code.load().address()
-
-
-def _ask_all(plant: Any, state: Any, forces: Any) -> None:
-    """Asks a plant of any scalar type for what it knows of its arm."""
-    import numpy as np
-
-    from merganser.multibody.tree import JacobianWrtVariable
-
-    context, world = plant.CreateDefaultContext(), plant.world_frame()
-    body = plant.GetBodyByName("lower")
-    frame = body.body_frame()
-    plant.get_actuation_input_port().FixValue(context, 0.0 * state[: plant.num_actuated_dofs()])
-    plant.SetPositionsAndVelocities(context, state)
-    plant.EvalBodyPoseInWorld(context, body)
-    plant.EvalBodySpatialVelocityInWorld(context, body)
-    plant.CalcRelativeTransform(context, world, frame)
-    plant.CalcPointsPositions(context, frame, np.zeros(3), world)
-    plant.CalcMassMatrix(context)
-    plant.CalcBiasTerm(context)
-    plant.CalcGravityGeneralizedForces(context)
-    plant.CalcInverseDynamics(context, 0.0 * state[: plant.num_velocities()], forces)
-    plant.EvalTimeDerivatives(context)
-    plant.CalcCenterOfMassPositionInWorld(context)
-    plant.CalcKineticEnergy(context)
-    plant.CalcPotentialEnergy(context)
-    for wrt in (JacobianWrtVariable.kV, JacobianWrtVariable.kQDot):
-        plant.CalcJacobianSpatialVelocity(context, wrt, frame, np.zeros(3), world, world)
-    plant.CalcBiasSpatialAcceleration(context, JacobianWrtVariable.kV, frame, np.zeros(3), world, world)
-    plant.CalcJacobianCenterOfMassTranslationalVelocity(context, JacobianWrtVariable.kV, world, world)
-
-
-# ---------------------------------------------------------------------- contact
-
-
-def _simulate_contact(shape: Any, approximation: str = "sap", time_step: float = _STEP) -> None:
-    """Two bodies that lie on the ground and on each other, and are asked for; in continuous time with error control."""
-    import numpy as np
-
-    from merganser.analysis import ApplySimulatorConfig, Simulator, SimulatorConfig
-
-    simulator = Simulator(_scene_of_two(shape, approximation, time_step))
-    if time_step == 0.0:
-        ApplySimulatorConfig(SimulatorConfig(integration_scheme="cenic"), simulator)
-    simulator.AdvanceTo(5 * _STEP)
-    diagram: Any = simulator.get_system()
-    scene_graph = diagram.GetSubsystemByName("scene_graph")
-    context = scene_graph.GetMyContextFromRoot(simulator.get_context())
-    query = scene_graph.get_query_output_port().Eval(context)
-    query.ComputePointPairPenetration()
-    query.ComputeSignedDistancePairwiseClosestPoints()
-    query.ComputeSignedDistanceToPoint(np.array([0.3, 0.0, 0.3]))
-
-
-def _scene_of_two(shape: Any, approximation: str, time_step: float) -> Any:
-    """A diagram with the two bodies."""
-    import numpy as np
-
-    from merganser.framework import DiagramBuilder
-    from merganser.framework.math import RigidTransform
-    from merganser.geometry import HalfSpace
-    from merganser.multibody.plant import AddMultibodyPlant, CoulombFriction, MultibodyPlantConfig
-    from merganser.multibody.tree import SpatialInertia
-
-    builder, rough = DiagramBuilder(), CoulombFriction(0.5, 0.5)
-    config = MultibodyPlantConfig(time_step=time_step, discrete_contact_approximation=approximation)
-    plant, _ = AddMultibodyPlant(config, builder)
-    plant.RegisterCollisionGeometry(plant.world_body(), RigidTransform(), HalfSpace(), "ground", rough)
-    for i in range(2):
-        body = plant.AddRigidBody(f"body {i}", SpatialInertia.SolidBoxWithMass(1.0, 0.1, 0.1, 0.1))
-        plant.RegisterCollisionGeometry(body, RigidTransform(), shape, f"shape {i}", rough)
-        plant.SetDefaultFloatingBaseBodyPose(body, RigidTransform(np.array([0.0, 0.0, 0.049 + 0.098 * i])))
-    plant.Finalize()
-    return builder.Build()
-
-
-def _contact_of_boxes() -> None:
-    """contact of boxes, spheres, cylinders and their like"""
-    from merganser.geometry import Box
-    from merganser.multibody.contact.step_operation import CONTACT_FORCES, STEP
-
-    _simulate_contact(Box(0.1, 0.1, 0.1))
-    for operation in (STEP, CONTACT_FORCES):
-        operation.address()
-
-
-def _contact_of_meshes() -> None:
-    """contact of convex meshes"""
-    import numpy as np
-
-    from merganser.geometry import Convex
-
-    corners = np.array(list(itertools.product((-0.05, 0.05), repeat=3))).T
-    _simulate_contact(Convex(corners, "cube"))
-
-
-def _searches() -> None:
-    """searches for pairs of shapes without formulas"""
-    import merganser.geometry.proximity  # noqa: F401  # where they are
-    from merganser.framework.native import kernel_address
-    from merganser.framework.native.memory.shared_code import job_of, shared_names
-
-    for name in shared_names():
-        kernel, arguments = job_of(name)
-        kernel_address(kernel, *arguments)
-
-
-def _other_solvers() -> None:
-    """contact with other approximations"""
-    from merganser.geometry import Sphere
-
-    for approximation in ("tamsi", "lagged"):
-        _simulate_contact(Sphere(0.05), approximation)
-
-
-def _contact_under_error_control() -> None:
-    """contact under error control"""
-    from merganser.framework.native import PreparedKernel
-    from merganser.geometry import Sphere
-    from merganser.multibody.cenic.attempt import try_contact_step
-    from merganser.multibody.contact.step_operation import MOTION
-
-    _simulate_contact(Sphere(0.05), "lagged", 0.0)
-    MOTION.address()
-    PreparedKernel(try_contact_step, 0).address()
-
-
-def _collision_checks() -> None:
-    """checks of collisions for planning"""
-    from merganser.framework.math import RigidTransform
-    from merganser.geometry import Box
-    from merganser.multibody.planning import RobotDiagramBuilder, SceneGraphCollisionChecker
-    from merganser.multibody.plant import CoulombFriction
-    from merganser.multibody.tree import ModelInstanceIndex
-
-    builder = RobotDiagramBuilder(time_step=0.0)
-    plant = builder.plant()
-    _add_arm(plant, lambda body: plant.RegisterCollisionGeometry(
-        body, RigidTransform(), Box(0.1, 0.1, 0.5), "shape", CoulombFriction(0.5, 0.5)
-    ))  # fmt: skip
-    checker = SceneGraphCollisionChecker(
-        model=builder.Build(), robot_model_instances=[ModelInstanceIndex(1)], edge_step_size=0.1
-    )
-    checker.CheckConfigCollisionFree([0.0, 0.0])
-    checker.CheckEdgeCollisionFree([0.0, 0.0], [0.1, 0.1])
-    checker.CalcRobotClearance([0.0, 0.0], 1.0)
-
-
-# ---------------------------------------------------------------------- topics
-
-def _soft_ball() -> None:
-    """deformable bodies"""
-    import numpy as np
-
-    from merganser.analysis import Simulator
-    from merganser.framework import DiagramBuilder
-    from merganser.framework.math import RigidTransform
-    from merganser.geometry import (
-        AddCompliantHydroelasticProperties,
-        AddContactMaterial,
-        Box,
-        GeometryInstance,
-        ProximityProperties,
-        Sphere,
-    )
-    from merganser.multibody.contact.deformable_operation import STEP_OF_ALL
-    from merganser.multibody.fem import DeformableBodyConfig
-    from merganser.multibody.plant import AddMultibodyPlant, CoulombFriction, MultibodyPlantConfig
-    from merganser.multibody.tree import SpatialInertia
-
-    def touch() -> ProximityProperties:
-        properties = ProximityProperties()
-        AddContactMaterial(friction=CoulombFriction(0.5, 0.5), properties=properties)
-        return properties
-
-    builder, hard = DiagramBuilder(), touch()
-    AddCompliantHydroelasticProperties(resolution_hint=0.05, hydroelastic_modulus=1e6, properties=hard)
-    config = MultibodyPlantConfig(time_step=10 * _STEP, discrete_contact_approximation="lagged")
-    plant, _ = AddMultibodyPlant(config, builder)
-    body = plant.AddRigidBody("plate", SpatialInertia.SolidBoxWithMass(1.0, 0.4, 0.4, 0.1))
-    plant.RegisterCollisionGeometry(body, RigidTransform(), Box(0.4, 0.4, 0.1), "plate", hard)
-    ball = GeometryInstance(RigidTransform(np.array([0.0, 0.0, 0.0995 + 0.05])), Sphere(0.1), "ball")
-    ball.set_proximity_properties(touch())
-    plant.mutable_deformable_model().RegisterDeformableBody(ball, DeformableBodyConfig(), 0.1)
-    plant.Finalize()
-    Simulator(builder.Build()).AdvanceTo(50 * _STEP)
-    STEP_OF_ALL.address()
-
-
-# ---------------------------------------------------------------------- optimization
-
-
-def _nonlinear_program() -> None:
-    """nonlinear programs by the interior-point method"""
-    from merganser.framework.optimization import InteriorPointSolver, MathematicalProgram
-
-    program = MathematicalProgram()
-    x = program.NewContinuousVariables(3)
-    program.AddCost((x[0] - 1.0) ** 4 + (x[1] + x[2]) ** 2)
-    program.AddConstraint(x[0] * x[1] + x[2] >= 0.5)
-    program.AddConstraint(x[0] ** 2 + x[2] ** 2 == 1.0)
-    InteriorPointSolver().Solve(program, [1.0, 0.0, 0.5], None)
-
-
 TOPICS: dict[str, tuple[Callable[[], None], ...]] = {
-    "blocks": (_operations_of_blocks, _loop),
-    "robots": (_discrete_arms, _continuous_arms, _kinematics_and_dynamics),
-    "gradients": (_gradients, _gradients_of_contact),
-    "contact": (_searches, _contact_of_boxes, _contact_of_meshes, _other_solvers, _contact_under_error_control),
-    "deformables": (_soft_ball,),
-    "planning": (_collision_checks,),
-    "optimization": (_nonlinear_program,),
-}
+    "blocks": (programs.operations_of_blocks, programs.loop),
+    "robots": (
+        programs.discrete_arms, programs.controlled_arm, programs.continuous_arms, programs.kinematics_and_dynamics,
+    ),
+    "gradients": (programs.gradients, programs.gradients_of_contact),
+    "contact": (
+        programs.searches, programs.contact_of_boxes, programs.contact_of_meshes, programs.pressure_patches,
+        programs.other_solvers, programs.contact_under_error_control,
+    ),
+    "deformables": (programs.soft_ball, programs.soft_material),
+    "estimators": (programs.filters,),
+    "studies": (programs.worlds,),
+    "planning": (programs.collision_checks,),
+    "optimization": (programs.nonlinear_program, programs.slopes),
+}  # fmt: skip

@@ -177,12 +177,12 @@ def test_bad_input_is_one_line_on_standard_error(arguments, words, capsys):
 
 
 _BOXES = """
-from merganser.compiling import _simulate_arm, _simulate_contact
+from merganser.compiled_programs import simulate_arm, simulate_contact
 from merganser.framework.native.compiler.parallel_compilation import _kernels
 from merganser.geometry import Box
 
-_simulate_arm(0.001)
-_simulate_contact(Box(0.1, 0.1, 0.1))
+simulate_arm(0.001)
+simulate_contact(Box(0.1, 0.1, 0.1))
 print(sum(not code.is_from_disk for kernel in _kernels.values() for code in kernel.codes.values()))
 """
 

@@ -10,7 +10,7 @@ import threading
 import numpy as np
 import pytest
 
-from merganser import compiling
+from merganser import compiled_programs
 from merganser.framework.native.memory import shared_code
 from merganser.geometry import Box, Capsule, Convex, Cylinder, Ellipsoid, HalfSpace, MeshcatCone, Sphere
 from merganser.geometry.proximity import ProximityArrays, ProximityEngine
@@ -162,7 +162,7 @@ def test_arrays_go_to_other_processes():
 
 
 def test_all_searches_are_compiled_beforehand_for_who_asks():
-    compiling._searches()
+    compiled_programs.searches()
     assert len(shared_code.shared_names()) >= 5
     for name in shared_code.shared_names():
         assert shared_code.job_of(name)[0].codes, name
