@@ -22,6 +22,7 @@ from merganser.framework.native.memory.tape import AGAIN
 
 WITH_TIME, WITH_STATE = 1, 2
 
+
 class NewtonCounts(NamedTuple):
     """What an implicit method counts; evaluations are those of derivatives."""
 
