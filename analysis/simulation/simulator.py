@@ -93,7 +93,7 @@ class Simulator(SimulatorSettings):
         self._integrator.set_maximum_step_size(_MAX_STEP_SIZE)
         self._integrator.request_initial_step_size_target(_INITIAL_STEP_SIZE)
         self._integrator.set_target_accuracy(_ACCURACY)
-        self.ResetStatistics()
+        self._wall_start, self._time_start = running_time(), self._time()
 
     def _refuse_while_advancing(self, what: str) -> None:
         if self._is_advancing:
@@ -169,8 +169,7 @@ class Simulator(SimulatorSettings):
         """Sets all counts to zero and starts the clock for the real-time rate."""
         due = self._due
         due.num_steps = due.num_unrestricted_updates = due.num_discrete_updates = due.num_publishes = 0
-        self._wall_start = running_time()
-        self._time_start = self._time()
+        self._wall_start, self._time_start = running_time(), self._time()
         self._integrator.ResetStatistics()
 
     def get_actual_realtime_rate(self) -> float:
