@@ -151,7 +151,9 @@ def test_signals_at_random_moments_change_nothing() -> None:
     previous = signal.signal(signal.SIGALRM, strike)
     num_struck = 0
     try:
-        for _ in range(60):
+        for count in range(600):
+            if count >= 60 and num_struck > 30:  # on a busy machine a simulation may be over before it is struck
+                break
             simulator, sinks = simulation()
             while is_unfinished(simulator):
                 try:
