@@ -147,6 +147,7 @@ class ContactGradients:
         self._code: Any = None  # compiled
         self._sizes: tuple[Any, ...] = ()  # for which the arrays of the next line are made
         self._kept: tuple[LaneProblems, LaneWork, LaneResults]
+        # _Values has of a Workspace what arrays of a step ask for, and no more.
         self.buffers = StepBuffers(dynamics, context, self._values, time_step=step.time_step)  # type: ignore[arg-type]
 
     # ------------------------------------------------------------------ the discrete step
