@@ -2,54 +2,63 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from merganser.analysis.batches.batch import (
-    BatchEvalTimeDerivatives,
-    BatchEvalUniquePeriodicDiscreteUpdate,
-)
-from merganser.analysis.batches.batch_simulation import BatchResult, BatchSimulator, batch_simulate
-from merganser.analysis.batches.monte_carlo import (
-    FailedRun,
-    MonteCarloSimulation,
-    RandomSimulation,
-    RandomSimulationResult,
-)
-from merganser.analysis.batches.worlds import Worlds
-from merganser.analysis.discrete_time_approximation import DiscreteTimeApproximation
-from merganser.analysis.fixed_point import FindFixedPoint, FixedPoint
-from merganser.analysis.integrators import (
-    BogackiShampine3Integrator,
-    ButcherTableau,
-    DenseOutput,
-    ExplicitEulerIntegrator,
-    ExplicitRungeKutta,
-    ImplicitEulerIntegrator,
-    ImplicitIntegrator,
-    IntegratorBase,
-    JacobianComputationScheme,
-    Radau1Integrator,
-    Radau3Integrator,
-    RadauIntegrator,
-    RungeKutta2Integrator,
-    RungeKutta3Integrator,
-    RungeKutta5Integrator,
-    SemiExplicitEulerIntegrator,
-    StepResult,
-    VelocityImplicitEulerIntegrator,
-)
-from merganser.analysis.plots import log_labels, log_to_pandas, plot_log, plot_trajectory
-from merganser.analysis.region_of_attraction import RegionOfAttraction, RegionOfAttractionOptions
-from merganser.analysis.scalar_templates import (
-    IntegratorBase_,
-    RungeKutta2Integrator_,
-    RungeKutta3Integrator_,
-    Simulator_,
-)
-from merganser.analysis.simulation.integration_schemes import GetIntegrationSchemes, ResetIntegratorFromFlags
 from merganser.analysis.simulation.simulator import InitializeParams, Simulator
-from merganser.analysis.simulation.simulator_config import ApplySimulatorConfig, ExtractSimulatorConfig, SimulatorConfig
-from merganser.analysis.simulation.simulator_statistics import PrintSimulatorStatistics
 from merganser.analysis.simulation.simulator_status import SimulatorStatus
-from merganser.analysis.sublevel_plots import plot_sublevelset_expression, plot_sublevelset_quadratic
+from merganser.framework.common.lazy_names import lazy_names as _lazy_names
+
+if _TYPE_CHECKING:
+    from merganser.analysis.batches.batch import (
+        BatchEvalTimeDerivatives,
+        BatchEvalUniquePeriodicDiscreteUpdate,
+    )
+    from merganser.analysis.batches.batch_simulation import BatchResult, BatchSimulator, batch_simulate
+    from merganser.analysis.batches.monte_carlo import (
+        FailedRun,
+        MonteCarloSimulation,
+        RandomSimulation,
+        RandomSimulationResult,
+    )
+    from merganser.analysis.batches.worlds import Worlds
+    from merganser.analysis.discrete_time_approximation import DiscreteTimeApproximation
+    from merganser.analysis.fixed_point import FindFixedPoint, FixedPoint
+    from merganser.analysis.integrators import (
+        BogackiShampine3Integrator,
+        ButcherTableau,
+        DenseOutput,
+        ExplicitEulerIntegrator,
+        ExplicitRungeKutta,
+        ImplicitEulerIntegrator,
+        ImplicitIntegrator,
+        IntegratorBase,
+        JacobianComputationScheme,
+        Radau1Integrator,
+        Radau3Integrator,
+        RadauIntegrator,
+        RungeKutta2Integrator,
+        RungeKutta3Integrator,
+        RungeKutta5Integrator,
+        SemiExplicitEulerIntegrator,
+        StepResult,
+        VelocityImplicitEulerIntegrator,
+    )
+    from merganser.analysis.plots import log_labels, log_to_pandas, plot_log, plot_trajectory
+    from merganser.analysis.region_of_attraction import RegionOfAttraction, RegionOfAttractionOptions
+    from merganser.analysis.scalar_templates import (
+        IntegratorBase_,
+        RungeKutta2Integrator_,
+        RungeKutta3Integrator_,
+        Simulator_,
+    )
+    from merganser.analysis.simulation.integration_schemes import GetIntegrationSchemes, ResetIntegratorFromFlags
+    from merganser.analysis.simulation.simulator_config import (
+        ApplySimulatorConfig,
+        ExtractSimulatorConfig,
+        SimulatorConfig,
+    )
+    from merganser.analysis.simulation.simulator_statistics import PrintSimulatorStatistics
+    from merganser.analysis.sublevel_plots import plot_sublevelset_expression, plot_sublevelset_quadratic
+else:
+    __getattr__, __dir__ = _lazy_names(__name__, "controllers", "estimators", "trajectory_optimization")
 
 __all__ = [
     "ApplySimulatorConfig",
@@ -105,10 +114,3 @@ __all__ = [
     "plot_sublevelset_quadratic",
     "plot_trajectory",
 ]
-
-if not _TYPE_CHECKING:
-    from merganser.framework.common.lazy_packages import lazy_packages as _lazy_packages
-
-    __getattr__ = _lazy_packages(
-        __name__, "controllers", "estimators", "trajectory_optimization"
-    )

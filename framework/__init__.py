@@ -23,6 +23,7 @@ from merganser.framework.common.indices import (
     kUseDefaultName,
     kVectorValued,
 )
+from merganser.framework.common.lazy_names import lazy_names as _lazy_names
 from merganser.framework.common.parallelism import Parallelism
 from merganser.framework.common.pickling import PickleSystem
 from merganser.framework.compilation import NativeCompilation as _NativeCompilation
@@ -198,19 +199,8 @@ __all__ = [
     "plot_system_graphviz",
 ]
 
-if not _TYPE_CHECKING:
-    from merganser.framework.common.lazy_packages import lazy_packages as _lazy_packages
-
-    __getattr__ = _lazy_packages(
-        __name__,
-        "autodiff",
-        "lcm",
-        "math",
-        "native",
-        "optimization",
-        "primitives",
-        "schema",
-        "symbolic",
-        "trajectories",
-        "yaml",
-    )
+if not _TYPE_CHECKING:  # type checkers would take it for a promise that every name is there
+    __getattr__, __dir__ = _lazy_names(
+        __name__, "autodiff", "lcm", "math", "native", "optimization", "primitives", "schema", "symbolic",
+        "trajectories", "yaml",
+    )  # fmt: skip

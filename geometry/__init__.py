@@ -4,9 +4,9 @@ The names of merganser.geometry.rendering and merganser.geometry.visualizers are
 them is asked for.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
+from merganser.framework.common.lazy_names import lazy_names as _lazy_names
 from merganser.geometry.bounding_boxes import Aabb, Obb
 from merganser.geometry.collision_filter_manager import CollisionFilterManager
 from merganser.geometry.collision_filters import CollisionFilterDeclaration, CollisionFilterScope
@@ -100,7 +100,7 @@ from merganser.geometry.shapes import (
 )
 from merganser.geometry.volume import CalcVolume
 
-if TYPE_CHECKING:
+if _TYPE_CHECKING:
     from merganser.geometry.rendering import (
         ClippingRange,
         ColorRenderCamera,
@@ -143,6 +143,8 @@ if TYPE_CHECKING:
         PyPlotVisualizer,
         StartMeshcat,
     )
+else:
+    __getattr__, __dir__ = _lazy_names(__name__)
 
 __all__ = [
     "Aabb",
@@ -271,32 +273,3 @@ __all__ = [
     "kHasRenderEngineGltfClient",
     "kHasRenderEngineVtk",
 ]
-
-# Imported when they are first asked for: most programs render and show nothing.
-_FROM_RENDERING = frozenset(
-    {
-        "ClippingRange", "ColorRenderCamera", "DepthRange", "DepthRenderCamera", "EnvironmentMap",
-        "EquirectangularMap", "GltfExtension", "LightParameter", "MakeRenderEngineGl", "MakeRenderEngineGltfClient",
-        "MakeRenderEngineVtk", "NullTexture", "RenderCameraCore", "RenderEngine", "RenderEngineGlParams",
-        "RenderEngineGltfClientParams", "RenderEngineVtkParams", "SsaoParameter",
-        "kHasRenderEngineGl", "kHasRenderEngineGltfClient", "kHasRenderEngineVtk",
-    }
-)  # fmt: skip
-
-
-if not TYPE_CHECKING:  # type checkers would take it for a promise that every name is there
-
-    def __getattr__(name: str) -> Any:
-        if name in _FROM_RENDERING:
-            value = globals()[name] = getattr(importlib.import_module("merganser.geometry.rendering"), name)
-            return value
-        if name in __all__:
-            viewers = importlib.import_module("merganser.geometry.visualizers")
-            globals().update((each, value) for each, value in vars(viewers).items() if each in viewers.__all__)
-            value = globals()[name] = getattr(viewers, name)
-            return value
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})

@@ -1,11 +1,11 @@
 """Jointed rigid bodies as a leaf system: a plant, its elements, and what parses, controls and shows it."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-if not TYPE_CHECKING:
-    from merganser.framework.common.lazy_packages import lazy_packages
+from merganser.framework.common.lazy_names import lazy_names as _lazy_names
 
-    __getattr__ = lazy_packages(
+if not _TYPE_CHECKING:  # type checkers would take it for a promise that every name is there
+    __getattr__, __dir__ = _lazy_names(
         __name__, "algorithms", "cenic", "controllers", "fem", "inverse_kinematics", "manipulation", "math",
         "optimization", "parsing", "planning", "plant", "sensors", "tree", "visualization",
     )  # fmt: skip

@@ -1,91 +1,98 @@
 """Rotations, poses, small matrix computations, functions of scalars (pydrake.math, .common.eigen_geometry)."""
 
-from merganser.framework.math.arrays import eq, ge, gt, inv, le, lt, matmul, ne
-from merganser.framework.math.barycentric_mesh import BarycentricMesh
-from merganser.framework.math.bspline_basis import BsplineBasis, KnotVectorType
-from merganser.framework.math.elementwise import (
-    abs,
-    acos,
-    arccos,
-    arcsin,
-    arctan,
-    arctan2,
-    asin,
-    atan,
-    atan2,
-    ceil,
-    cos,
-    cosh,
-    exp,
-    floor,
-    isnan,
-    log,
-    max,
-    min,
-    pow,
-    sin,
-    sinh,
-    sqrt,
-    tan,
-    tanh,
-)
-from merganser.framework.math.matrix_equations import (
-    ContinuousAlgebraicRiccatiEquation,
-    DiscreteAlgebraicRiccatiEquation,
-    RealContinuousLyapunovEquation,
-    RealDiscreteLyapunovEquation,
-)
-from merganser.framework.math.matrix_functions import (
-    DecomposePSDmatrixIntoXtransposeTimesX,
-    IsPositiveDefinite,
-    IsSymmetric,
-    VectorToSkewSymmetric,
-    wrap_to,
-)
-from merganser.framework.math.numerical_gradient import (
-    ComputeNumericalGradient,
-    NumericalGradientMethod,
-    NumericalGradientOption,
-)
-from merganser.framework.math.quadratic_forms import BalanceQuadraticForms, DecomposePositiveQuadraticForm
-from merganser.framework.math.rotations.angle_axis import AngleAxis
-from merganser.framework.math.rotations.isometry3 import Isometry3
-from merganser.framework.math.rotations.quaternion import Quaternion
-from merganser.framework.math.rotations.quaternion_functions import (
-    AreQuaternionsEqualForOrientation,
-    CalculateAngularVelocityExpressedInBFromQuaternionDt,
-    CalculateQuaternionDtConstraintViolation,
-    CalculateQuaternionDtFromAngularVelocityExpressedInB,
-    ClosestQuaternion,
-    IsBothQuaternionAndQuaternionDtOK,
-    IsQuaternionValid,
-    QuaternionToCanonicalForm,
-    is_quaternion_in_canonical_form,
-)
-from merganser.framework.math.rotations.random_rotations import (
-    UniformlyRandomAngleAxis,
-    UniformlyRandomQuaternion,
-    UniformlyRandomRotationMatrix,
-    UniformlyRandomRPY,
-)
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from merganser.framework.common.lazy_names import lazy_names as _lazy_names
 from merganser.framework.math.rotations.rigid_transform import RigidTransform
 from merganser.framework.math.rotations.roll_pitch_yaw import RollPitchYaw
 from merganser.framework.math.rotations.rotation_matrix import RotationMatrix
-from merganser.framework.math.scalar_templates import (
-    AngleAxis_,
-    BsplineBasis_,
-    Isometry3_,
-    Quaternion_,
-    RigidTransform_,
-    RollPitchYaw_,
-    RotationMatrix_,
-)
-from merganser.framework.math.soft_min_max import SoftOverMax, SoftOverMin, SoftUnderMax, SoftUnderMin
-from merganser.framework.math.symmetric_matrices import (
-    ExtractPrincipalSubmatrix,
-    ToLowerTriangularColumnsFromMatrix,
-    ToSymmetricMatrixFromLowerTriangularColumns,
-)
+
+if _TYPE_CHECKING:
+    from merganser.framework.math.arrays import eq, ge, gt, inv, le, lt, matmul, ne
+    from merganser.framework.math.barycentric_mesh import BarycentricMesh
+    from merganser.framework.math.bspline_basis import BsplineBasis, KnotVectorType
+    from merganser.framework.math.elementwise import (
+        abs,
+        acos,
+        arccos,
+        arcsin,
+        arctan,
+        arctan2,
+        asin,
+        atan,
+        atan2,
+        ceil,
+        cos,
+        cosh,
+        exp,
+        floor,
+        isnan,
+        log,
+        max,
+        min,
+        pow,
+        sin,
+        sinh,
+        sqrt,
+        tan,
+        tanh,
+    )
+    from merganser.framework.math.matrix_equations import (
+        ContinuousAlgebraicRiccatiEquation,
+        DiscreteAlgebraicRiccatiEquation,
+        RealContinuousLyapunovEquation,
+        RealDiscreteLyapunovEquation,
+    )
+    from merganser.framework.math.matrix_functions import (
+        DecomposePSDmatrixIntoXtransposeTimesX,
+        IsPositiveDefinite,
+        IsSymmetric,
+        VectorToSkewSymmetric,
+        wrap_to,
+    )
+    from merganser.framework.math.numerical_gradient import (
+        ComputeNumericalGradient,
+        NumericalGradientMethod,
+        NumericalGradientOption,
+    )
+    from merganser.framework.math.quadratic_forms import BalanceQuadraticForms, DecomposePositiveQuadraticForm
+    from merganser.framework.math.rotations.angle_axis import AngleAxis
+    from merganser.framework.math.rotations.isometry3 import Isometry3
+    from merganser.framework.math.rotations.quaternion import Quaternion
+    from merganser.framework.math.rotations.quaternion_functions import (
+        AreQuaternionsEqualForOrientation,
+        CalculateAngularVelocityExpressedInBFromQuaternionDt,
+        CalculateQuaternionDtConstraintViolation,
+        CalculateQuaternionDtFromAngularVelocityExpressedInB,
+        ClosestQuaternion,
+        IsBothQuaternionAndQuaternionDtOK,
+        IsQuaternionValid,
+        QuaternionToCanonicalForm,
+        is_quaternion_in_canonical_form,
+    )
+    from merganser.framework.math.rotations.random_rotations import (
+        UniformlyRandomAngleAxis,
+        UniformlyRandomQuaternion,
+        UniformlyRandomRotationMatrix,
+        UniformlyRandomRPY,
+    )
+    from merganser.framework.math.scalar_templates import (
+        AngleAxis_,
+        BsplineBasis_,
+        Isometry3_,
+        Quaternion_,
+        RigidTransform_,
+        RollPitchYaw_,
+        RotationMatrix_,
+    )
+    from merganser.framework.math.soft_min_max import SoftOverMax, SoftOverMin, SoftUnderMax, SoftUnderMin
+    from merganser.framework.math.symmetric_matrices import (
+        ExtractPrincipalSubmatrix,
+        ToLowerTriangularColumnsFromMatrix,
+        ToSymmetricMatrixFromLowerTriangularColumns,
+    )
+else:
+    __getattr__, __dir__ = _lazy_names(__name__)
 
 __all__ = [
     "AngleAxis",

@@ -1,26 +1,33 @@
 """Settings that may be random: numbers, vectors, rotations and poses as data (pydrake.common.schema)."""
 
-from merganser.framework.schema.distributions import Deterministic, Distribution, Gaussian, Uniform, UniformDiscrete
-from merganser.framework.schema.functions import (
-    GetDeterministicValue,
-    IsDeterministic,
-    Mean,
-    Sample,
-    ToDistribution,
-    ToDistributionVector,
-    ToSymbolic,
-)
-from merganser.framework.schema.rotation import Rotation
-from merganser.framework.schema.transform import Transform
-from merganser.framework.schema.vectors import (
-    DeterministicVector,
-    DeterministicVectorX,
-    DistributionVector,
-    GaussianVector,
-    GaussianVectorX,
-    UniformVector,
-    UniformVectorX,
-)
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from merganser.framework.common.lazy_names import lazy_names as _lazy_names
+
+if _TYPE_CHECKING:
+    from merganser.framework.schema.distributions import Deterministic, Distribution, Gaussian, Uniform, UniformDiscrete
+    from merganser.framework.schema.functions import (
+        GetDeterministicValue,
+        IsDeterministic,
+        Mean,
+        Sample,
+        ToDistribution,
+        ToDistributionVector,
+        ToSymbolic,
+    )
+    from merganser.framework.schema.rotation import Rotation
+    from merganser.framework.schema.transform import Transform
+    from merganser.framework.schema.vectors import (
+        DeterministicVector,
+        DeterministicVectorX,
+        DistributionVector,
+        GaussianVector,
+        GaussianVectorX,
+        UniformVector,
+        UniformVectorX,
+    )
+else:
+    __getattr__, __dir__ = _lazy_names(__name__)
 
 __all__ = [
     "Deterministic",

@@ -1,71 +1,78 @@
 """Trajectories: functions of a parameter, the names of pydrake.trajectories and pydrake.polynomial."""
 
-from merganser.framework.trajectories.bezier_curve import (
-    BezierCurve,
-)
-from merganser.framework.trajectories.bspline_trajectory import (
-    BsplineTrajectory,
-)
-from merganser.framework.trajectories.composite_trajectory import (
-    CompositeTrajectory,
-)
-from merganser.framework.trajectories.derivative_trajectory import (
-    DerivativeTrajectory,
-)
-from merganser.framework.trajectories.discrete_time_trajectory import (
-    DiscreteTimeTrajectory,
-)
-from merganser.framework.trajectories.exponential_plus_piecewise_polynomial import (
-    ExponentialPlusPiecewisePolynomial,
-)
-from merganser.framework.trajectories.function_handle_trajectory import (
-    FunctionHandleTrajectory,
-)
-from merganser.framework.trajectories.path_parameterized_trajectory import (
-    PathParameterizedTrajectory,
-)
-from merganser.framework.trajectories.piecewise_constant_curvature_trajectory import (
-    PiecewiseConstantCurvatureTrajectory,
-)
-from merganser.framework.trajectories.piecewise_polynomial import (
-    PiecewisePolynomial,
-)
-from merganser.framework.trajectories.piecewise_pose import (
-    PiecewisePose,
-)
-from merganser.framework.trajectories.piecewise_quaternion_slerp import (
-    PiecewiseQuaternionSlerp,
-)
-from merganser.framework.trajectories.piecewise_trajectory import (
-    PiecewiseTrajectory,
-)
-from merganser.framework.trajectories.polynomial import (
-    Polynomial,
-    ToleranceType,
-)
-from merganser.framework.trajectories.scalar_templates import (
-    BezierCurve_,
-    BsplineTrajectory_,
-    CompositeTrajectory_,
-    DerivativeTrajectory_,
-    DiscreteTimeTrajectory_,
-    ExponentialPlusPiecewisePolynomial_,
-    FunctionHandleTrajectory_,
-    PathParameterizedTrajectory_,
-    PiecewisePolynomial_,
-    PiecewisePose_,
-    PiecewiseQuaternionSlerp_,
-    PiecewiseTrajectory_,
-    Polynomial_,
-    StackedTrajectory_,
-    Trajectory_,
-)
-from merganser.framework.trajectories.stacked_trajectory import (
-    StackedTrajectory,
-)
-from merganser.framework.trajectories.trajectory import (
-    Trajectory,
-)
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from merganser.framework.common.lazy_names import lazy_names as _lazy_names
+
+if _TYPE_CHECKING:
+    from merganser.framework.trajectories.bezier_curve import (
+        BezierCurve,
+    )
+    from merganser.framework.trajectories.bspline_trajectory import (
+        BsplineTrajectory,
+    )
+    from merganser.framework.trajectories.composite_trajectory import (
+        CompositeTrajectory,
+    )
+    from merganser.framework.trajectories.derivative_trajectory import (
+        DerivativeTrajectory,
+    )
+    from merganser.framework.trajectories.discrete_time_trajectory import (
+        DiscreteTimeTrajectory,
+    )
+    from merganser.framework.trajectories.exponential_plus_piecewise_polynomial import (
+        ExponentialPlusPiecewisePolynomial,
+    )
+    from merganser.framework.trajectories.function_handle_trajectory import (
+        FunctionHandleTrajectory,
+    )
+    from merganser.framework.trajectories.path_parameterized_trajectory import (
+        PathParameterizedTrajectory,
+    )
+    from merganser.framework.trajectories.piecewise_constant_curvature_trajectory import (
+        PiecewiseConstantCurvatureTrajectory,
+    )
+    from merganser.framework.trajectories.piecewise_polynomial import (
+        PiecewisePolynomial,
+    )
+    from merganser.framework.trajectories.piecewise_pose import (
+        PiecewisePose,
+    )
+    from merganser.framework.trajectories.piecewise_quaternion_slerp import (
+        PiecewiseQuaternionSlerp,
+    )
+    from merganser.framework.trajectories.piecewise_trajectory import (
+        PiecewiseTrajectory,
+    )
+    from merganser.framework.trajectories.polynomial import (
+        Polynomial,
+        ToleranceType,
+    )
+    from merganser.framework.trajectories.scalar_templates import (
+        BezierCurve_,
+        BsplineTrajectory_,
+        CompositeTrajectory_,
+        DerivativeTrajectory_,
+        DiscreteTimeTrajectory_,
+        ExponentialPlusPiecewisePolynomial_,
+        FunctionHandleTrajectory_,
+        PathParameterizedTrajectory_,
+        PiecewisePolynomial_,
+        PiecewisePose_,
+        PiecewiseQuaternionSlerp_,
+        PiecewiseTrajectory_,
+        Polynomial_,
+        StackedTrajectory_,
+        Trajectory_,
+    )
+    from merganser.framework.trajectories.stacked_trajectory import (
+        StackedTrajectory,
+    )
+    from merganser.framework.trajectories.trajectory import (
+        Trajectory,
+    )
+else:
+    __getattr__, __dir__ = _lazy_names(__name__)
 
 __all__ = [
     "BezierCurve",

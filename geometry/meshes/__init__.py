@@ -1,21 +1,28 @@
 """Meshes of surfaces and volumes, functions on them, their files and their convex hulls."""
 
-from merganser.geometry.meshes.convex_hull import convex_hull
-from merganser.geometry.meshes.convex_pieces import convex_pieces
-from merganser.geometry.meshes.fields import PolygonSurfaceMeshFieldLinear, TriangleSurfaceMeshFieldLinear
-from merganser.geometry.meshes.files import (
-    ReadObjToTriangleSurfaceMesh,
-    read_named_surface_mesh,
-    read_parts,
-    read_surface_mesh,
-    read_vertices,
-    read_volume_mesh,
-)
-from merganser.geometry.meshes.polygon_surface_mesh import PolygonSurfaceMesh, SurfacePolygon
-from merganser.geometry.meshes.refinement import RefineVolumeMesh, RefineVolumeMeshIntoVtkFileContents
-from merganser.geometry.meshes.triangle_surface_mesh import SurfaceTriangle, TriangleSurfaceMesh
-from merganser.geometry.meshes.volume_mesh import ConvertVolumeToSurfaceMesh, VolumeElement, VolumeMesh
-from merganser.geometry.meshes.wavefront import wavefront_text
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from merganser.framework.common.lazy_names import lazy_names as _lazy_names
+
+if _TYPE_CHECKING:
+    from merganser.geometry.meshes.convex_hull import convex_hull
+    from merganser.geometry.meshes.convex_pieces import convex_pieces
+    from merganser.geometry.meshes.fields import PolygonSurfaceMeshFieldLinear, TriangleSurfaceMeshFieldLinear
+    from merganser.geometry.meshes.files import (
+        ReadObjToTriangleSurfaceMesh,
+        read_named_surface_mesh,
+        read_parts,
+        read_surface_mesh,
+        read_vertices,
+        read_volume_mesh,
+    )
+    from merganser.geometry.meshes.polygon_surface_mesh import PolygonSurfaceMesh, SurfacePolygon
+    from merganser.geometry.meshes.refinement import RefineVolumeMesh, RefineVolumeMeshIntoVtkFileContents
+    from merganser.geometry.meshes.triangle_surface_mesh import SurfaceTriangle, TriangleSurfaceMesh
+    from merganser.geometry.meshes.volume_mesh import ConvertVolumeToSurfaceMesh, VolumeElement, VolumeMesh
+    from merganser.geometry.meshes.wavefront import wavefront_text
+else:
+    __getattr__, __dir__ = _lazy_names(__name__)
 
 __all__ = [
     "ConvertVolumeToSurfaceMesh",

@@ -1,8 +1,8 @@
 """Sensors that see: cameras as systems, their images, and what is done with these."""
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
+from merganser.framework.common.lazy_names import lazy_names as _lazy_names
 from merganser.geometry.images import (
     ConvertDepth16UTo32F,
     ConvertDepth32FTo16U,
@@ -31,9 +31,11 @@ from merganser.geometry.sensors.rgbd_sensor_async import RgbdSensorAsync
 from merganser.geometry.sensors.rgbd_sensor_discrete import RgbdSensorDiscrete
 from merganser.geometry.sensors.video_writer import VideoWriter
 
-if TYPE_CHECKING:
+if _TYPE_CHECKING:
     from merganser.geometry.sensors.image_to_lcm_image_array import ImageToLcmImageArrayT
     from merganser.geometry.sensors.lcm_image_array_to_images import LcmImageArrayToImages
+else:
+    __getattr__, __dir__ = _lazy_names(__name__)
 
 __all__ = [
     "CameraInfo",
@@ -65,22 +67,3 @@ __all__ = [
     "RgbdSensorDiscrete",
     "VideoWriter",
 ]
-
-# Imported when they are first asked for: most programs send no images.
-_OF_MESSAGES = {
-    "ImageToLcmImageArrayT": "image_to_lcm_image_array",
-    "LcmImageArrayToImages": "lcm_image_array_to_images",
-}
-
-
-if not TYPE_CHECKING:  # type checkers would take it for a promise that every name is there
-
-    def __getattr__(name: str) -> Any:
-        if name in _OF_MESSAGES:
-            value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_OF_MESSAGES[name]}"), name)
-            return value
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})

@@ -1,8 +1,8 @@
 """Viewers: Meshcat, a scene that browsers show, and systems that draw a SceneGraph there or by matplotlib."""
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
+from merganser.framework.common.lazy_names import lazy_names as _lazy_names
 from merganser.geometry.rgba import Rgba
 from merganser.geometry.shapes import MeshcatCone
 from merganser.geometry.visualizers.animation import MeshcatAnimation
@@ -22,8 +22,10 @@ from merganser.geometry.visualizers.scalar_templates import (
     MeshcatVisualizer_,
 )
 
-if TYPE_CHECKING:
+if _TYPE_CHECKING:
     from merganser.geometry.visualizers.drake_visualizer import DrakeVisualizer, DrakeVisualizer_
+else:
+    __getattr__, __dir__ = _lazy_names(__name__)
 
 __all__ = [
     "ConnectPlanarSceneGraphVisualizer",
@@ -46,16 +48,3 @@ __all__ = [
     "Rgba",
     "StartMeshcat",
 ]
-
-
-if not TYPE_CHECKING:  # type checkers would take it for a promise that every name is there
-
-    def __getattr__(name: str) -> Any:
-        if name in ("DrakeVisualizer", "DrakeVisualizer_"):  # most programs send nothing
-            value = globals()[name] = getattr(importlib.import_module(f"{__name__}.drake_visualizer"), name)
-            return value
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})

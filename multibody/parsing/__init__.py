@@ -1,27 +1,34 @@
 """Reads URDF, SDF and MJCF models, and model directives, into a plant."""
 
-from merganser.multibody.parsing.collision_filter_groups import CollisionFilterGroups
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from merganser.framework.common.lazy_names import lazy_names as _lazy_names
 from merganser.multibody.parsing.errors import ParsingError
-from merganser.multibody.parsing.model_directives import (
-    AddCollisionFilterGroup,
-    AddDirectives,
-    AddFrame,
-    AddModel,
-    AddModelInstance,
-    AddWeld,
-    LoadModelDirectives,
-    LoadModelDirectivesFromString,
-    ModelDirective,
-    ModelDirectives,
-)
 from merganser.multibody.parsing.package_map import PackageMap
 from merganser.multibody.parsing.parser import Parser
-from merganser.multibody.parsing.process_directives import (
-    FlattenModelDirectives,
-    ModelInstanceInfo,
-    ProcessModelDirectives,
-)
-from merganser.multibody.parsing.scoped_frames import GetScopedFrameByName, GetScopedFrameByNameMaybe
+
+if _TYPE_CHECKING:
+    from merganser.multibody.parsing.collision_filter_groups import CollisionFilterGroups
+    from merganser.multibody.parsing.model_directives import (
+        AddCollisionFilterGroup,
+        AddDirectives,
+        AddFrame,
+        AddModel,
+        AddModelInstance,
+        AddWeld,
+        LoadModelDirectives,
+        LoadModelDirectivesFromString,
+        ModelDirective,
+        ModelDirectives,
+    )
+    from merganser.multibody.parsing.process_directives import (
+        FlattenModelDirectives,
+        ModelInstanceInfo,
+        ProcessModelDirectives,
+    )
+    from merganser.multibody.parsing.scoped_frames import GetScopedFrameByName, GetScopedFrameByNameMaybe
+else:
+    __getattr__, __dir__ = _lazy_names(__name__)
 
 __all__ = [
     "AddCollisionFilterGroup",

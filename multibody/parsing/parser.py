@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = ["Parser"]
 
 import copy
+import importlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,37 +19,22 @@ from merganser.multibody.parsing.description import DocumentDescription, ModelDe
 from merganser.multibody.parsing.errors import Diagnostics, ParsingError, SourceLocation, located
 from merganser.multibody.parsing.kept_documents import Reading, keep, kept
 from merganser.multibody.parsing.loops import open_loops
-from merganser.multibody.parsing.mesh_model import read_mesh_model
-from merganser.multibody.parsing.model_directives import (
-    LoadModelDirectives,
-    LoadModelDirectivesFromString,
-    ModelDirectives,
-)
 from merganser.multibody.parsing.package_map import PackageMap, near_files
-from merganser.multibody.parsing.process_directives import process
-from merganser.multibody.parsing.sdf import read_sdf
-from merganser.multibody.parsing.urdf import read_urdf
 from merganser.multibody.parsing.validate import check_document, group_members
-from merganser.multibody.parsing.xml_reader import XmlNode, read_xml
+from merganser.multibody.parsing.xml_reader import read_xml
 from merganser.multibody.plant.all_or_nothing import all_or_nothing
 from merganser.multibody.tree import ModelInstanceIndex, ScopedName
 
 if TYPE_CHECKING:
     from merganser.framework import DiagramBuilder
     from merganser.geometry import SceneGraph
+    from merganser.multibody.parsing.model_directives import ModelDirectives
     from merganser.multibody.plant import MultibodyPlant
 
 
-def _read_mjcf(
-    root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics, with_geometry: bool = True
-) -> DocumentDescription:
-    from merganser.multibody.parsing.mjcf.reader import read_mjcf  # 10 ms, which other formats need not wait for
-
-    return read_mjcf(root, package_map, diagnostics, with_geometry)
-
-
 _MJCF = "xml"
-_READERS = {"urdf": read_urdf, "sdf": read_sdf, _MJCF: _read_mjcf}
+# What reads a format, by module and function: a program waits for those that it needs only.
+_READERS = {"urdf": ("urdf", "read_urdf"), "sdf": ("sdf", "read_sdf"), _MJCF: ("mjcf.reader", "read_mjcf")}
 _MESHES = ("obj", "stl", "dae", "gltf", "glb", "vtk")
 _DIRECTIVES = "dmd.yaml"
 
@@ -222,6 +208,8 @@ class Parser:
     def _add_file(self, path: Path) -> list[ModelInstanceIndex]:
         self._check_file(path)
         if _file_type(path) == _DIRECTIVES:
+            from merganser.multibody.parsing.model_directives import LoadModelDirectives
+
             return self._process(LoadModelDirectives(path), str(path))
         document = self._read_file(path)
         return self._add_document(document, self._choose_instance_names(document))
@@ -236,6 +224,8 @@ class Parser:
     def _add(self, data: str, file: str, file_type: str) -> list[ModelInstanceIndex]:
         file_type = file_type.lower().removeprefix(".")
         if file_type == _DIRECTIVES:
+            from merganser.multibody.parsing.model_directives import LoadModelDirectivesFromString
+
             return self._process(LoadModelDirectivesFromString(data), file)
         if file_type in _MESHES:
             raise ParsingError(SourceLocation(file), "a mesh cannot be given as a string; write it to a file.")
@@ -243,6 +233,8 @@ class Parser:
         return self._add_document(document, self._choose_instance_names(document))
 
     def _process(self, directives: ModelDirectives, file: str) -> list[ModelInstanceIndex]:
+        from merganser.multibody.parsing.process_directives import process
+
         self._check_not_finalized(file)
         return [info.model_instance for info in process(directives, self, self._prefix)]
 
@@ -271,6 +263,8 @@ class Parser:
         file_type, location = _file_type(path), SourceLocation(str(path))
         self._check_not_finalized(str(path))
         if file_type in _MESHES:
+            from merganser.multibody.parsing.mesh_model import read_mesh_model
+
             return read_mesh_model(path, name_of_mesh)
         if file_type not in _READERS:
             raise ParsingError(location, _unsupported(path.suffix))
@@ -300,8 +294,9 @@ class Parser:
         root = read_xml(reading.data, reading.file)
         if root.outside is not None:
             self._diagnostics.warn(root.outside, f"what is here, outside of <{root.tag}>, has no effect.")
-        read = _READERS[reading.file_type]
-        document = read(root, self._package_map, self._diagnostics, reading.with_geometry)
+        module, function = _READERS[reading.file_type]
+        read = getattr(importlib.import_module(f"merganser.multibody.parsing.{module}"), function)
+        document: DocumentDescription = read(root, self._package_map, self._diagnostics, reading.with_geometry)
         if reading.file_type != _MJCF:  # where bodies are in trees
             open_loops(document, self._diagnostics)
         check_document(document)

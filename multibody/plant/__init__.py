@@ -1,55 +1,61 @@
 """MultibodyPlant and what belongs to it: the names of pydrake.multibody.plant."""
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
+from merganser.framework.common.lazy_names import lazy_names as _lazy_names
 from merganser.multibody.plant.add_multibody_plant import (
     AddMultibodyPlantSceneGraph,
     AddMultibodyPlantSceneGraphResult,
 )
-from merganser.multibody.plant.contact_enums import ContactModel, DiscreteContactApproximation, DiscreteContactSolver
-from merganser.multibody.plant.contact_results import ContactResults, PointPairContactInfo
 from merganser.multibody.plant.coulomb_friction import (
     CalcContactFrictionFromSurfaceProperties,
     CoulombFriction,
 )
-from merganser.multibody.plant.deformable_contact_info import DeformableContactInfo
-from merganser.multibody.plant.deformable_model import DeformableModel, PhysicalModel
-from merganser.multibody.plant.externally_applied_spatial_force import ExternallyAppliedSpatialForce
-from merganser.multibody.plant.externally_applied_spatial_force_multiplexer import (
-    ExternallyAppliedSpatialForceMultiplexer,
-)
-from merganser.multibody.plant.hydroelastic_contact_info import HydroelasticContactInfo
 from merganser.multibody.plant.multibody_plant import MultibodyPlant
-from merganser.multibody.plant.multibody_plant_config import (
-    AddMultibodyPlant,
-    ApplyMultibodyPlantConfig,
-    MultibodyPlantConfig,
-)
-from merganser.multibody.plant.multibody_position_to_geometry_pose import MultibodyPositionToGeometryPose
-from merganser.multibody.plant.propeller import Propeller, PropellerInfo
-from merganser.multibody.plant.scalar_templates import (
-    ContactResults_,
-    CoulombFriction_,
-    DeformableContactInfo_,
-    ExternallyAppliedSpatialForce_,
-    ExternallyAppliedSpatialForceMultiplexer_,
-    HydroelasticContactInfo_,
-    MultibodyPlant_,
-    PointPairContactInfo_,
-    Propeller_,
-    Wing_,
-)
-from merganser.multibody.plant.topology_graph import plot_topology
-from merganser.multibody.plant.wing import Wing
-from merganser.multibody.tree import BaseBodyJointType
-from merganser.multibody.tree.constraints import DistanceConstraintParams
 
-if TYPE_CHECKING:
+if _TYPE_CHECKING:
+    from merganser.multibody.plant.contact_enums import (
+        ContactModel,
+        DiscreteContactApproximation,
+        DiscreteContactSolver,
+    )
+    from merganser.multibody.plant.contact_results import ContactResults, PointPairContactInfo
     from merganser.multibody.plant.contact_results_to_lcm import (
         ConnectContactResultsToDrakeVisualizer,
         ContactResultsToLcmSystem,
     )
+    from merganser.multibody.plant.deformable_contact_info import DeformableContactInfo
+    from merganser.multibody.plant.deformable_model import DeformableModel, PhysicalModel
+    from merganser.multibody.plant.externally_applied_spatial_force import ExternallyAppliedSpatialForce
+    from merganser.multibody.plant.externally_applied_spatial_force_multiplexer import (
+        ExternallyAppliedSpatialForceMultiplexer,
+    )
+    from merganser.multibody.plant.hydroelastic_contact_info import HydroelasticContactInfo
+    from merganser.multibody.plant.multibody_plant_config import (
+        AddMultibodyPlant,
+        ApplyMultibodyPlantConfig,
+        MultibodyPlantConfig,
+    )
+    from merganser.multibody.plant.multibody_position_to_geometry_pose import MultibodyPositionToGeometryPose
+    from merganser.multibody.plant.propeller import Propeller, PropellerInfo
+    from merganser.multibody.plant.scalar_templates import (
+        ContactResults_,
+        CoulombFriction_,
+        DeformableContactInfo_,
+        ExternallyAppliedSpatialForce_,
+        ExternallyAppliedSpatialForceMultiplexer_,
+        HydroelasticContactInfo_,
+        MultibodyPlant_,
+        PointPairContactInfo_,
+        Propeller_,
+        Wing_,
+    )
+    from merganser.multibody.plant.topology_graph import plot_topology
+    from merganser.multibody.plant.wing import Wing
+    from merganser.multibody.tree import BaseBodyJointType
+    from merganser.multibody.tree.constraints import DistanceConstraintParams
+else:
+    __getattr__, __dir__ = _lazy_names(__name__)
 
 __all__ = [
     "AddMultibodyPlant",
@@ -91,17 +97,3 @@ __all__ = [
     "Wing_",
     "plot_topology",
 ]
-
-
-if not TYPE_CHECKING:  # type checkers would take it for a promise that every name is there
-
-    def __getattr__(name: str) -> Any:
-        # Most programs send nothing.
-        if name in ("ConnectContactResultsToDrakeVisualizer", "ContactResultsToLcmSystem"):
-            value = globals()[name] = getattr(importlib.import_module(f"{__name__}.contact_results_to_lcm"), name)
-            return value
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
