@@ -321,6 +321,14 @@ class NativeDynamics:
         can_constrain, motion = self._can_constrain(), w.motion
         native = None if motion is None else motion.native_buffers(self._controllers(context, w))
         motion_number = 0 if native is None else native.num_preparations
+        num_calls = self.num_calls
+
+        def has_room() -> bool:
+            nonlocal num_calls
+            if num_calls == self.num_calls:  # a step that finds too little room fails, and Python makes it
+                return True
+            num_calls = self.num_calls
+            return not (step.lacks_capacity() or (step.soft is not None and step.soft.lacks_capacity()))
 
         def is_current() -> bool:
             controllers = self._controllers(context, w)
@@ -330,8 +338,7 @@ class NativeDynamics:
                 is_same = is_same and native.num_preparations == motion_number
                 is_same = is_same and motion.is_native_current(controllers)
             is_same = is_same and w.motion is motion and (step.soft is None or step.soft.is_current())
-            lacks_capacity = step.lacks_capacity() or (step.soft is not None and step.soft.lacks_capacity())
-            return is_same and not lacks_capacity and is_as_before
+            return is_same and is_as_before and has_room()
 
         has_controllers = self._dynamics.inputs.actuators_in(context).controlled
         may_change = self._is_discrete() or has_controllers or self._constrains_at_once() or motion is not None
