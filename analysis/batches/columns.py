@@ -33,10 +33,10 @@ def run_columns(
     for column in range(times_in.shape[0]):
         state, result = states_in[column], results_out[column]
         for step in range(num_steps):
-            move_model(tape, times_in[column] + step * period, state, 0, inputs_in[column], 0)
+            move_model(tape, times_in[column] + step * period, state, inputs_in[column])
             if not run_model(tape):
                 return column
-            take_results(tape, result, 0)
+            take_results(tape, result)
             state = result
     num_columns: int = times_in.shape[0]
     return num_columns

@@ -1,99 +1,125 @@
-"""The extended Kalman filter, one source for Python and compiled code, on a FilterWorkspace.
+"""The extended Kalman filter, one source for Python and compiled code, on the record of a FilterWorkspace.
 
 Equation numbers are those of estimators/extended_kalman_filter.py.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
-from merganser.analysis.estimators.filter_algebra import add_product, factor, solve
+import numpy as np
+
+from merganser.analysis.estimators.filter_algebra import add_product, copy_matrix, factor, solve, symmetric
 from merganser.analysis.estimators.filter_workspace import (
-    IS_DISCRETE,
-    MEASURED,
-    NUM_FIELDS,
-    PROCESS_NOISE,
-    RESULT,
-    SENSOR_NOISE,
-    STATE,
     F,
+    FilterRecord,
     G,
-    N,
-    P,
     careful_slopes,
     complex_slopes,
     evaluate,
-    fields_of,
-    reals_of,
 )
 from merganser.framework.math.difference_steps import DIFFERENCE_STEP, NOISE_OF_SLOPE, SHARE_OF_SLOPE
-from merganser.framework.native import device, kernel
+from merganser.framework.native import compiled_form, device, kernel
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable
+from merganser.framework.native.memory.records_of_arrays import record_at_address
 from merganser.framework.native.memory.tape import FAILED, SUCCEEDED
 
-__all__ = ["section_sizes", "update"]
-
-_number = itertools.count(NUM_FIELDS)
-# Sections beside those of every filter, with their sizes:
-ERROR = next(_number)  # y - g: p
-A = next(_number)  # n n
-C = next(_number)  # p n
-CP = next(_number)  # C P: p n
-FACTORS = next(_number)  # p p
-GAIN = next(_number)  # K: n p
-KV = next(_number)  # K V: n p
-SQUARE = next(_number)  # room for a matrix: n n
-PRODUCT = next(_number)  # and for another one: n n
-DIRECTION = next(_number)  # n
-POINT = next(_number)  # n
-ABOVE = next(_number)  # n or p, whichever is more
-BELOW = next(_number)
+__all__ = ["ExtendedFilter", "new_record", "update"]
 
 
-def section_sizes(n: int, p: int) -> list[int]:
-    """The sizes of these sections."""
-    most = max(n, p)
-    return [p, n * n, p * n, p * n, p * p, n * p, n * p, n * n, n * n, n, n, most, most]
+class ExtendedFilter(NamedTuple):
+    """The arrays of an extended Kalman filter.
+
+    Attributes:
+        common: what every filter has.
+        error: y - g, shape [p].
+        A, C: Jacobians of f and g, shapes [n, n] and [p, n].
+        CP: C P.
+        factors: of the covariance of the error, shape [p, p].
+        K: gain, shape [n, p].
+        KV: K V.
+        square, product: workspace, shape [n, n].
+        direction, above, below: workspace of `_compare_with_difference`; the latter two for n or p numbers.
+        moved: a state next to xhat.
+    """
+
+    common: FilterRecord
+    error: Floats
+    A: FloatTable
+    C: FloatTable
+    CP: FloatTable
+    factors: FloatTable
+    K: FloatTable
+    KV: FloatTable
+    square: FloatTable
+    product: FloatTable
+    direction: Floats
+    above: Floats
+    below: Floats
+    moved: Floats
+
+
+def new_record(common: FilterRecord) -> ExtendedFilter:
+    """The record of a filter."""
+    n, p = len(common.x), len(common.y)
+    vectors = (np.zeros(n), np.zeros(max(n, p)), np.zeros(max(n, p)), np.zeros(n))
+    shapes = (n, n), (p, n), (p, n), (p, p), (n, p), (n, p), (n, n), (n, n)
+    return ExtendedFilter(common, np.zeros(p), *map(np.zeros, shapes), *vectors)
+
+
+def _record_of(p: Any) -> Any:
+    return p.record
+
+
+_record_at = record_at_address(ExtendedFilter)
+
+
+@compiled_form(_record_of)
+@device
+def _compiled_record_of(p: int) -> Any:
+    return _record_at(p)
 
 
 @device
-def _find_jacobian(p: Any, function: int, rows: int, target: int) -> int:
-    """Puts the Jacobian of a function of the model at xhat to `target`.
+def _find_jacobian(p: Any, function: int, J_out: Any) -> int:
+    """Computes the Jacobian of a function of the model at xhat.
 
     It is exact by the complex step, as far as one difference in a direction of all variables agrees with it. If none
     does, a callback may compare, or take no complex numbers: then it is found as `Linearize` does.
     """
-    outcome = complex_slopes(p, function, fields_of(p)[STATE], target)
+    x = _record_of(p).common.x
+    outcome = complex_slopes(p, function, x, J_out)
     if outcome == SUCCEEDED:
-        outcome = _compare_with_difference(p, function, rows, target)
+        outcome = _compare_with_difference(p, function, J_out)
     if outcome == FAILED:
-        outcome = careful_slopes(p, function, fields_of(p)[STATE], target)
+        outcome = careful_slopes(p, function, x, J_out)
     return outcome
 
 
 @device
-def _compare_with_difference(p: Any, function: int, rows: int, target: int) -> int:
-    """Fails if the Jacobian at `target` is not that of the function."""
-    r, f = reals_of(p), fields_of(p)
-    n, x, point, direction, above, below = f[N], f[STATE], f[POINT], f[DIRECTION], f[ABOVE], f[BELOW]
+def _compare_with_difference(p: Any, function: int, J: Any) -> int:
+    """Fails if that is not the Jacobian of the function."""
+    record = _record_of(p)
+    x, moved, direction, above, below = record.common.x, record.moved, record.direction, record.above, record.below
+    n = len(x)
     for j in range(n):
-        r[direction + j] = math.cos(1.0 + j) * max(1.0, abs(r[x + j]))
-        r[point + j] = r[x + j] + DIFFERENCE_STEP * r[direction + j]
-    outcome = evaluate(p, function, point, above)
+        direction[j] = math.cos(1.0 + j) * max(1.0, abs(x[j]))
+        moved[j] = x[j] + DIFFERENCE_STEP * direction[j]
+    outcome = evaluate(p, function, moved, above)
     if outcome != SUCCEEDED:
         return outcome
     for j in range(n):
-        r[point + j] = r[x + j] - DIFFERENCE_STEP * r[direction + j]
-    outcome = evaluate(p, function, point, below)
+        moved[j] = x[j] - DIFFERENCE_STEP * direction[j]
+    outcome = evaluate(p, function, moved, below)
     if outcome != SUCCEEDED:
         return outcome
-    for i in range(rows):
-        slope = (r[above + i] - r[below + i]) / (2.0 * DIFFERENCE_STEP)
-        noise = NOISE_OF_SLOPE * (abs(r[above + i]) + abs(r[below + i])) / DIFFERENCE_STEP
+    for i in range(J.shape[0]):
+        slope = (above[i] - below[i]) / (2.0 * DIFFERENCE_STEP)
+        noise = NOISE_OF_SLOPE * (abs(above[i]) + abs(below[i])) / DIFFERENCE_STEP
         total, size = 0.0, 0.0
         for j in range(n):
-            term = r[target + n * i + j] * r[direction + j]
+            term = J[i, j] * direction[j]
             total += term
             size += abs(term)
         if not abs(total - slope) <= SHARE_OF_SLOPE * size + noise:
@@ -102,112 +128,112 @@ def _compare_with_difference(p: Any, function: int, rows: int, target: int) -> i
 
 
 @device
-def _clear(r: Any, offset: int, size: int) -> None:
-    for i in range(size):
-        r[offset + i] = 0.0
-
-
-@device
-def _find_gain(r: Any, f: Any) -> None:
+def _find_gain(record: Any) -> None:
     """K = P C' S^-1, with S = V, in discrete time plus C P C'; and K V."""
-    n, p, covariance = f[N], f[P], f[STATE] + f[N]
-    _clear(r, f[CP], p * n)
-    add_product(r, f[C], covariance, (p, n, n), False, f[CP])
-    for i in range(p * p):
-        r[f[FACTORS] + i] = r[f[SENSOR_NOISE] + i]
-    if f[IS_DISCRETE] != 0:
-        add_product(r, f[CP], f[C], (p, n, p), True, f[FACTORS])
-    factor(r, p, f[FACTORS])
-    for i in range(n):
-        for k in range(p):
-            r[f[GAIN] + p * i + k] = r[f[CP] + n * k + i]
-        solve(r, p, f[FACTORS], f[GAIN] + p * i)
-    _clear(r, f[KV], n * p)
-    add_product(r, f[GAIN], f[SENSOR_NOISE], (n, p, p), False, f[KV])
+    common, C, CP, K, KV, factors = record.common, record.C, record.CP, record.K, record.KV, record.factors
+    CP[:] = 0.0
+    add_product(C, common.P, False, CP)
+    copy_matrix(common.V, factors)
+    if common.is_discrete != 0:
+        add_product(CP, C, True, factors)
+    factor(factors)
+    for i in range(K.shape[0]):
+        for k in range(K.shape[1]):
+            K[i, k] = CP[k, i]
+        solve(factors, K[i])
+    KV[:] = 0.0
+    add_product(K, common.V, False, KV)
 
 
 @device
-def _add_correction(r: Any, f: Any, target: int) -> None:
+def _add_correction(record: Any, x_inout: Any) -> None:
     """Adds K (y - g)."""
-    add_product(r, f[GAIN], f[ERROR], (f[N], f[P], 1), False, target)
+    K, error = record.K, record.error
+    for i in range(K.shape[0]):
+        total = 0.0
+        for k in range(K.shape[1]):
+            total += K[i, k] * error[k]
+        x_inout[i] += total
 
 
 @device
-def _take_measurement(r: Any, f: Any) -> None:
+def _take_measurement(record: Any) -> None:
     """(1)"""
-    n, p, covariance = f[N], f[P], f[STATE] + f[N]
-    _add_correction(r, f, f[STATE])
-    for i in range(n):
-        for j in range(n):
+    P, C, K, square, product = record.common.P, record.C, record.K, record.square, record.product
+    _add_correction(record, record.common.x)
+    for i in range(K.shape[0]):
+        for j in range(K.shape[0]):
             total = 1.0 if i == j else 0.0
-            for k in range(p):
-                total -= r[f[GAIN] + p * i + k] * r[f[C] + n * k + j]
-            r[f[SQUARE] + n * i + j] = total  # I - K C
-    _clear(r, f[PRODUCT], n * n)
-    add_product(r, f[SQUARE], covariance, (n, n, n), False, f[PRODUCT])
-    _clear(r, covariance, n * n)
-    add_product(r, f[PRODUCT], f[SQUARE], (n, n, n), True, covariance)
-    add_product(r, f[KV], f[GAIN], (n, p, n), True, covariance)
+            for k in range(K.shape[1]):
+                total -= K[i, k] * C[k, j]
+            square[i, j] = total  # I - K C
+    product[:] = 0.0
+    add_product(square, P, False, product)
+    P[:] = 0.0
+    add_product(product, square, True, P)
+    add_product(record.KV, K, True, P)
 
 
 @device
-def _predict_covariance(r: Any, f: Any) -> None:
+def _predict_covariance(record: Any) -> None:
     """A P A' + W, made symmetric, of (2)."""
-    n, covariance, sum_ = f[N], f[STATE] + f[N], f[SQUARE]
-    _clear(r, f[PRODUCT], n * n)
-    add_product(r, f[A], covariance, (n, n, n), False, f[PRODUCT])
-    for i in range(n * n):
-        r[sum_ + i] = r[f[PROCESS_NOISE] + i]
-    add_product(r, f[PRODUCT], f[A], (n, n, n), True, sum_)
-    _store_symmetric(r, n, sum_, f[RESULT] + n)
+    A, square, product = record.A, record.square, record.product
+    product[:] = 0.0
+    add_product(A, record.common.P, False, product)
+    copy_matrix(record.common.W, square)
+    add_product(product, A, True, square)
+    _store_symmetric(square, record.common.P_result)
 
 
 @device
-def _find_covariance_rate(r: Any, f: Any) -> None:
+def _find_covariance_rate(record: Any) -> None:
     """A P + P A' + W - K V K', made symmetric, of (3)."""
-    n, p, sum_, covariance = f[N], f[P], f[SQUARE], f[STATE] + f[N]
-    _clear(r, f[PRODUCT], n * n)
-    add_product(r, f[KV], f[GAIN], (n, p, n), True, f[PRODUCT])
-    for i in range(n * n):
-        r[sum_ + i] = r[f[PROCESS_NOISE] + i] - r[f[PRODUCT] + i]
-    add_product(r, f[A], covariance, (n, n, n), False, sum_)
-    add_product(r, covariance, f[A], (n, n, n), True, sum_)
-    _store_symmetric(r, n, sum_, f[RESULT] + n)
+    A, P, W, square, product = record.A, record.common.P, record.common.W, record.square, record.product
+    product[:] = 0.0
+    add_product(record.KV, record.K, True, product)
+    for i in range(A.shape[0]):
+        for j in range(A.shape[0]):
+            square[i, j] = W[i, j] - product[i, j]
+    add_product(A, P, False, square)
+    add_product(P, A, True, square)
+    _store_symmetric(square, record.common.P_result)
 
 
 @device
-def _store_symmetric(r: Any, n: int, source: int, target: int) -> None:
-    for i in range(n):
-        for j in range(n):
-            r[target + n * i + j] = 0.5 * (r[source + n * i + j] + r[source + n * j + i])
+def _store_symmetric(A: Any, S_out: Any) -> None:
+    for i in range(A.shape[0]):
+        for j in range(A.shape[0]):
+            S_out[i, j] = symmetric(A, i, j)
 
 
 @kernel
 def update(
-    p: Any,  # room of the filter, or its address
+    p: Any,  # workspace of the filter, or the address of its record
 ) -> int:
     """Computes the result from time, state, y and u; returns what that has come to, see tape.py."""
-    r, f = reals_of(p), fields_of(p)
-    outcome = evaluate(p, G, f[STATE], f[ERROR])
+    record = _record_of(p)
+    common, error = record.common, record.error
+    x, y, x_result = common.x, common.y, common.x_result
+    outcome = evaluate(p, G, x, error)
     if outcome != SUCCEEDED:
         return outcome
-    for i in range(f[P]):
-        r[f[ERROR] + i] = r[f[MEASURED] + i] - r[f[ERROR] + i]
-    outcome = _find_jacobian(p, G, f[P], f[C])
+    for i in range(len(y)):
+        error[i] = y[i] - error[i]
+    outcome = _find_jacobian(p, G, record.C)
     if outcome != SUCCEEDED:
         return outcome
-    _find_gain(r, f)
-    if f[IS_DISCRETE] != 0:
-        _take_measurement(r, f)
-    outcome = evaluate(p, F, f[STATE], f[RESULT])
+    _find_gain(record)
+    if common.is_discrete != 0:
+        _take_measurement(record)
+    outcome = evaluate(p, F, x, x_result)
     if outcome != SUCCEEDED:
         return outcome
-    outcome = _find_jacobian(p, F, f[N], f[A])
+    outcome = _find_jacobian(p, F, record.A)
     if outcome != SUCCEEDED:
         return outcome
-    if f[IS_DISCRETE] != 0:
-        _predict_covariance(r, f)
+    if common.is_discrete != 0:
+        _predict_covariance(record)
     else:
-        _add_correction(r, f, f[RESULT])
-        _find_covariance_rate(r, f)
+        _add_correction(record, x_result)
+        _find_covariance_rate(record)
     return SUCCEEDED

@@ -1,17 +1,16 @@
 """What the source of a Kalman filter works on and says: its numbers, and the model with its derivatives.
 
-The source of a filter (extended_filter.py, unscented_filter.py) takes one argument p and works on one array of floats,
-r, whose sections begin where an array of integers, f, says. Matrices are there by rows. Compiled, p is the address of
-f; where there is no compiler, it is the FilterWorkspace that has both. Whatever p is, `evaluate`, `complex_slopes` and
-`careful_slopes` ask the model: compiled code runs its operations, or calls Python where it has none.
+The source of a filter (extended_filter.py, unscented_filter.py) takes one argument p and works on a record of arrays
+that begins with a FilterRecord. Compiled, p is the address of the record; where there is no compiler, it is the
+FilterWorkspace that has it. Whatever p is, `evaluate`, `complex_slopes` and `careful_slopes` ask the model: compiled
+code runs its operations, or calls Python where it has none.
 """
 
 from __future__ import annotations
 
-import itertools
 import weakref
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,14 +28,14 @@ from merganser.analysis.plan.model_tape import (
 from merganser.framework.core.context.native_code import may_compile
 from merganser.framework.native import compiled_form, device, kernel_address
 from merganser.framework.native.memory.addresses import address_of_array, place_at
-from merganser.framework.native.memory.records_of_arrays import FLOAT, ArrayOf, record_at
+from merganser.framework.native.memory.hinted_types import Floats, FloatsInContext, FloatTable, Integers
+from merganser.framework.native.memory.records_of_arrays import integers_of, record_at, record_at_address
 from merganser.framework.native.memory.tape import (
     FAILED,
     RAISED,
     SUCCEEDED,
     call_kernel,
     call_python,
-    doubles_at,
     integers_at,
     no_failure,
     raise_kept,
@@ -47,54 +46,68 @@ if TYPE_CHECKING:
     from merganser.analysis.estimators.observed_model import ObservedModel
 
 __all__ = [
-    "KALMAN_FILTER", "FilterOperation", "FilterWorkspace", "careful_slopes", "complex_slopes", "evaluate", "fields_of",
-    "reals_of",
+    "KALMAN_FILTER", "FilterOperation", "FilterRecord", "FilterWorkspace", "careful_slopes", "complex_slopes",
+    "evaluate",
 ]  # fmt: skip
 
 Array = NDArray[Any]
 F, G = range(2)  # the functions of the model: dynamics and output
 
-_number = itertools.count()
-N = next(_number)  # state variables
-P = next(_number)  # measured outputs
-M = next(_number)  # inputs
-IS_DISCRETE = next(_number)
-REALS = next(_number)  # address of r
-FAILURE = next(_number)  # where an exception goes that Python has raised
-ANSWER = next(_number)  # function of Python that does what operations do not; 0 if it is not to be called
-TAPES = next(_number)  # addresses of the tapes (model_tape.py) of F and G; 0 where there are none
-_ = next(_number)
-COMPLEX_TAPES = next(_number)  # and of those for complex numbers
-_ = next(_number)
-WORD = next(_number)  # what Python is asked for: which of WORDS, for which function, and the offsets x and target
-FUNCTION = next(_number)
-STATE_PLACE = next(_number)
-TARGET = next(_number)
-# Sections of r, with their sizes; those of the filters follow:
-TIME = next(_number)  # 1
-INPUT = next(_number)  # u: m
-STATE = next(_number)  # xhat: n, then its covariance: n n
-MEASURED = next(_number)  # y: p
-RESULT = next(_number)  # next xhat or its rate: n, then that of the covariance: n n
-PROCESS_NOISE = next(_number)  # W: n n
-SENSOR_NOISE = next(_number)  # V: p p
-NUM_FIELDS = next(_number)
+
+class FilterRecord(NamedTuple):
+    """What every filter works on; n state variables, m inputs, p measured outputs.
+
+    Attributes:
+        is_discrete: whether the model is one in discrete time.
+        failure: where an exception goes that Python has raised.
+        answer: function of Python that does what operations do not; 0 if it is not to be called.
+        tapes: addresses of the tapes (model_tape.py) of F and G; 0 where there are none.
+        complex_tapes: and of those for complex numbers.
+        asked: what Python is asked for: which of _WORDS, of which function.
+        time: [s], one element.
+        u, y: input and measurement.
+        state: xhat, then its covariance by rows; x, P: these two.
+        result: the next state, or its rate; x_result, P_result: its two parts.
+        W, V: covariances of the noises, shapes [n, n] and [p, p].
+        point, value, slopes: where Python is asked, shape [n], and what it answers.
+    """
+
+    is_discrete: int
+    failure: int
+    answer: int
+    tapes: Integers
+    complex_tapes: Integers
+    asked: Integers
+    time: Floats
+    u: Floats
+    y: Floats
+    state: Floats
+    x: Floats
+    P: FloatTable
+    result: Floats
+    x_result: Floats
+    P_result: FloatTable
+    W: FloatTable
+    V: FloatTable
+    point: Floats
+    value: Floats
+    slopes: FloatTable
 
 
 class FilterWorkspace:
     """The arrays of one filter, and its model.
 
     Args:
-        text: the module of the filter: `update`, and the sizes of its own sections.
-        model: the model, which owns the room; None if Python is not to be called for what operations do not do.
+        text: the module of the filter: `update`, and `new_record`, which adds arrays of its own to a FilterRecord.
+        model: the model, which owns the workspace; None if Python is not to be called for what operations do not do.
         noises: the covariances W, shape [n, n], and V, shape [p, p].
         num_inputs: of the model.
         is_discrete: whether it is a model in discrete time.
         tapes: of F and G, then both for complex numbers; fewer where there are none.
 
     Attributes:
-        reals: r.
-        fields: f.
+        record: the arrays.
+        address: where the record stands for compiled code.
         has_tapes: whether there are any.
         model: gives the model.
     """
@@ -109,35 +122,30 @@ class FilterWorkspace:
         tapes: Sequence[ModelTape],
     ) -> None:
         (W, V), n, p = noises, len(noises[0]), len(noises[1])
-        sizes = [1, num_inputs, n + n * n, p, n + n * n, n * n, p * p, *text.section_sizes(n, p)]
-        offsets = np.concatenate([[0], np.cumsum(sizes)])
-        self.reals = np.zeros(offsets[-1])
-        self.fields: NDArray[np.int64] = np.zeros(TIME + len(sizes), dtype=np.int64)
         self._update = text.update
-        integers: Any = self.fields
-        self._integers = memoryview(integers)  # the same, faster for single ones
         self._failure = no_failure()
         self.has_tapes = len(tapes) > 0
         self._tapes = tuple(tapes)  # kept here, as only their addresses are passed on
         self.model: Any = None if model is None else weakref.ref(model)
-        f = self.fields
-        f[N], f[P], f[M], f[IS_DISCRETE] = n, p, num_inputs, is_discrete
-        f[REALS], f[FAILURE] = address_of_array(self.reals), address_of_array(self._failure)
-        f[ANSWER] = 0 if model is None else id(self)
-        f[TAPES : TAPES + len(tapes)] = [tape.address for tape in tapes]
-        f[TIME:] = offsets[:-1]
-        self._address = address_of_array(f)
-        self.put(PROCESS_NOISE, W)
-        self.put(SENSOR_NOISE, V)
-
-    def put(self, section: int, values: Array) -> None:
-        """Puts values into a section."""
-        offset = self._integers[section]
-        self.reals[offset : offset + values.size] = values.ravel()
+        addresses = np.array([*(tape.address for tape in tapes), *[0] * (4 - len(tapes))], np.int64)
+        state, result = np.zeros(n + n * n), np.zeros(n + n * n)
+        self.record: Any = text.new_record(
+            FilterRecord(
+                is_discrete=int(is_discrete), failure=address_of_array(self._failure),
+                answer=0 if model is None else id(self), tapes=addresses[:2], complex_tapes=addresses[2:],
+                asked=np.zeros(2, np.int64), time=np.zeros(1), u=np.zeros(num_inputs), y=np.zeros(p),
+                state=state, x=state[:n], P=state[n:].reshape(n, n),
+                result=result, x_result=result[:n], P_result=result[n:].reshape(n, n),
+                W=np.array(W, order="C"), V=np.array(V, order="C"),
+                point=np.zeros(n), value=np.zeros(max(n, p)), slopes=np.zeros((max(n, p), n)),
+            )
+        )  # fmt: skip
+        self._integers = np.array(integers_of(self.record), np.int64)
+        self.address = address_of_array(self._integers)
 
     def address_of_update(self) -> int:
         """The address of the compiled source."""
-        return kernel_address(self._update, self._address)
+        return kernel_address(self._update, self.address)
 
     def run(self, time: float, state: Array, y: Array, u: Array | None) -> Array:
         """What a filter makes of its state, measurement and input: the next state, or its rate.
@@ -148,116 +156,117 @@ class FilterWorkspace:
             y: the measurement, shape [p].
             u: the input; None if the model has none.
         """
-        self.reals[self._integers[TIME]] = time
-        self.put(STATE, state)
-        self.put(MEASURED, y)
+        c: FilterRecord = self.record.common
+        c.time[0], c.state[:], c.y[:] = time, state, y
         if u is not None:
-            self.put(INPUT, u)
-        outcome = self._update(self._address) if may_compile() else self._update.interpreted(self)
+            c.u[:] = u
+        outcome = self._update(self.address) if may_compile() else self._update.interpreted(self)
         if outcome == RAISED:
             raise_kept(self._failure)
-        offset = self._integers[RESULT]
-        return self.reals[offset : offset + len(state)]
+        return c.result
 
     def __call__(self) -> int:
         """Does what compiled code asks for."""
-        f = self._integers
-        return _WORDS[f[WORD]](self, f[FUNCTION], f[STATE_PLACE], f[TARGET])
+        c: FilterRecord = self.record.common
+        word, function = c.asked.tolist()
+        return _WORDS[word](self, function, c.point, c.slopes if word else c.value)
 
-    def point(self, x: int) -> tuple[float, Array, Array]:
-        """Time, the state at an offset in r, and input."""
-        r, f = self.reals, self._integers
-        return r.item(f[TIME]), r[x : x + f[N]], r[f[INPUT] : f[INPUT] + f[M]]
-
-
-def fields_of(p: FilterWorkspace) -> Any:
-    """The array f."""
-    return p.fields
+    def arguments(self, x: Array) -> tuple[float, Array, Array]:
+        """What the functions of the model take at a state: time, state and input."""
+        c: FilterRecord = self.record.common
+        return c.time.item(), x, c.u
 
 
-@compiled_form(fields_of)
-def _fields_of(p: int) -> Any:
-    return integers_at(p)
-
-
-def reals_of(p: FilterWorkspace) -> Any:
-    """The array r."""
-    return p.reals
-
-
-@compiled_form(reals_of)
-def _reals_of(p: int) -> Any:
-    return doubles_at(integers_at(p)[REALS])
+_record_at = record_at_address(FilterRecord)
 
 
 @device
-def _ask_python(p: int, word: int, function: int, x: int, target: int) -> int:
+def _ask_python(p: int, word: int, function: int, x: Any) -> int:
     """Has Python do it, if that is allowed."""
-    f = integers_at(p)
-    if f[ANSWER] == 0:
+    c = _record_at(p)
+    if c.answer == 0:
         return FAILED
-    f[WORD], f[FUNCTION], f[STATE_PLACE], f[TARGET] = word, function, x, target
-    return call_python(f[ANSWER], f[FAILURE])
+    asked, point = c.asked, c.point
+    asked[0], asked[1] = word, function
+    for i in range(len(point)):
+        point[i] = x[i]
+    return call_python(c.answer, c.failure)
+
+
+@device
+def _ask_for_slopes(p: int, word: int, function: int, x: Any, slopes_out: Any) -> int:
+    outcome = _ask_python(p, word, function, x)
+    if outcome == SUCCEEDED:
+        slopes = _record_at(p).slopes
+        for i in range(slopes_out.shape[0]):
+            for j in range(slopes_out.shape[1]):
+                slopes_out[i, j] = slopes[i, j]
+    return outcome
 
 
 # ---------------------------------------------------------------------- words: all return what operations come to
 
 
-def evaluate(p: FilterWorkspace, function: int, x: int, target: int) -> int:
-    """Puts what a function of the model gives at the state at x to `target`."""
-    values = p.model().values(function, *p.point(x))
-    p.reals[target : target + len(values)] = values
+def evaluate(p: FilterWorkspace, function: int, x: Array, value_out: Array) -> int:
+    """Puts what a function of the model gives at the state x into the first elements of `value_out`."""
+    values = p.model().values(function, *p.arguments(x))
+    value_out[: len(values)] = values
     return SUCCEEDED
 
 
 @compiled_form(evaluate)
-def _evaluate(p: int, function: int, x: int, target: int) -> int:
-    f = integers_at(p)
-    r = doubles_at(f[REALS])
-    if f[TAPES + function] != 0:
-        tape = tape_at(f[TAPES + function])
-        move_model(tape, r[f[TIME]], r, x, r, f[INPUT])
+def _evaluate(p: int, function: int, x: Any, value_out: Any) -> int:
+    c = _record_at(p)
+    tapes = c.tapes
+    if tapes[function] != 0:
+        tape = tape_at(tapes[function])
+        move_model(tape, c.time[0], x, c.u)
         if run_model(tape):
-            take_results(tape, r, target)
+            take_results(tape, value_out)
             return SUCCEEDED
-    return _ask_python(p, 0, function, x, target)  # which may do better, or says why not
+    outcome = _ask_python(p, 0, function, x)  # which may do better, or says why not
+    if outcome == SUCCEEDED:
+        value = c.value
+        for i in range(len(c.x) if function == F else len(c.y)):
+            value_out[i] = value[i]
+    return outcome
 
 
-def complex_slopes(p: FilterWorkspace, function: int, x: int, target: int) -> int:
-    """Puts the Jacobian by the complex step at the state at x to `target`, by rows; fails if there is none."""
+def complex_slopes(p: FilterWorkspace, function: int, x: Array, slopes_out: Array) -> int:
+    """Computes the Jacobian of a function at the state x by the complex step; fails if there is none."""
     try:
-        slopes = p.model().complex_jacobian(function, *p.point(x))
+        slopes = p.model().complex_jacobian(function, *p.arguments(x))
     except Exception:  # some callback takes no complex numbers
         return FAILED
-    p.reals[target : target + slopes.size] = slopes.ravel()
+    slopes_out[: len(slopes)] = slopes
     return SUCCEEDED
 
 
 @compiled_form(complex_slopes)
-def _complex_slopes(p: int, function: int, x: int, target: int) -> int:
-    f = integers_at(p)
-    r = doubles_at(f[REALS])
-    if f[COMPLEX_TAPES + function] == 0:
-        return _ask_python(p, 1, function, x, target)
-    tape = complex_tape_at(f[COMPLEX_TAPES + function])
-    for j in range(f[N]):
-        move_complex_model(tape, r[f[TIME]], r, x, r, f[INPUT], j)
+def _complex_slopes(p: int, function: int, x: Any, slopes_out: Any) -> int:
+    c = _record_at(p)
+    tapes = c.complex_tapes
+    if tapes[function] == 0:
+        return _ask_for_slopes(p, 1, function, x, slopes_out)
+    tape = complex_tape_at(tapes[function])
+    for j in range(len(c.x)):
+        move_complex_model(tape, c.time[0], x, c.u, 0, j)
         if not run_model(tape):
-            return _ask_python(p, 1, function, x, target)
-        take_slopes(tape, r, target + j, f[N])
+            return _ask_for_slopes(p, 1, function, x, slopes_out)
+        take_slopes(tape, slopes_out, j)
     return SUCCEEDED
 
 
-def careful_slopes(p: FilterWorkspace, function: int, x: int, target: int) -> int:
-    """Puts the Jacobian of a function that may be none of complex numbers to `target`."""
-    slopes = p.model().careful_jacobian(function, *p.point(x))
-    p.reals[target : target + slopes.size] = slopes.ravel()
+def careful_slopes(p: FilterWorkspace, function: int, x: Array, slopes_out: Array) -> int:
+    """Computes the Jacobian of a function that may be none of complex numbers."""
+    slopes = p.model().careful_jacobian(function, *p.arguments(x))
+    slopes_out[: len(slopes)] = slopes
     return SUCCEEDED
 
 
 @compiled_form(careful_slopes)
-def _careful_slopes(p: int, function: int, x: int, target: int) -> int:
-    return _ask_python(p, 2, function, x, target)
+def _careful_slopes(p: int, function: int, x: Any, slopes_out: Any) -> int:
+    return _ask_for_slopes(p, 2, function, x, slopes_out)
 
 
 _WORDS: tuple[Callable[..., int], ...] = evaluate, complex_slopes, careful_slopes
@@ -269,46 +278,45 @@ class FilterOperation(NamedTuple):
     """What the operation finds in its list of integers, after the address of where it notes a failure.
 
     Attributes:
-        fields: address of f.
+        record: address of the record of the filter.
         update: address of the source of the filter, which takes seconds to compile.
         state, y, u, result: in the flat array: xhat and covariance, the measurement, the input, what comes out.
     """
 
-    fields: int
+    record: int
     update: int
-    state: Annotated[Any, ArrayOf(FLOAT, 1, True)]
-    y: Annotated[Any, ArrayOf(FLOAT, 1, True)]
-    u: Annotated[Any, ArrayOf(FLOAT, 1, True)]
-    result: Annotated[Any, ArrayOf(FLOAT, 1, True)]
+    state: FloatsInContext
+    y: FloatsInContext
+    u: FloatsInContext
+    result: FloatsInContext
 
 
 _operation_at = record_at(FilterOperation)
 
 
 @device
-def _put(r: Any, offset: int, values_in: Array) -> None:
+def _copy(values_in: Any, values_out: Any) -> None:
     for i in range(len(values_in)):
-        r[offset + i] = values_in[i]
+        values_out[i] = values_in[i]
 
 
 def kalman_filter(values: Any, numbers: Any, integers: Any) -> None:
     """The next state of a filter, or its rate; integers: where to note a failure, then a FilterOperation."""
     op = _operation_at(values, integers_at(place_at(integers, 1)))
-    f, result = integers_at(op.fields), op.result
-    r = doubles_at(f[REALS])
-    r[f[TIME]] = values[0]
-    _put(r, f[STATE], op.state)
-    _put(r, f[MEASURED], op.y)
-    _put(r, f[INPUT], op.u)
-    outcome, total = call_kernel(op.update, (op.fields,)), 0.0
-    if outcome == SUCCEEDED and f[IS_DISCRETE] != 0:
+    c = _record_at(op.record)
+    time, result = c.time, c.result
+    time[0] = values[0]
+    _copy(op.state, c.state)
+    _copy(op.y, c.y)
+    _copy(op.u, c.u)
+    outcome, total = call_kernel(op.update, (op.record,)), 0.0
+    if outcome == SUCCEEDED and c.is_discrete != 0:
         for i in range(len(result)):
-            total += r[f[RESULT] + i] * 0.0
+            total += result[i] * 0.0
     if outcome != SUCCEEDED or total != 0.0:  # Python finds another way, or says why there is none
         integers_at(integers[0])[0] = FAILED
         return
-    for i in range(len(result)):
-        result[i] = r[f[RESULT] + i]
+    _copy(result, op.result)
 
 
 KALMAN_FILTER = CompiledOperation(kalman_filter)

@@ -14,7 +14,6 @@ from merganser.framework import Context, InputPort, LeafOutputPort, System, Syst
 from merganser.framework.core.context.native_code import FAILURE, InputOf, NativeCode
 from merganser.framework.core.declarations.native_function import copy
 from merganser.framework.core.declarations.native_wires import PartOf
-from merganser.framework.native.memory.addresses import address_of_array
 from merganser.framework.native.memory.records_of_arrays import Placed, integers_of
 
 if TYPE_CHECKING:
@@ -139,7 +138,7 @@ class KalmanFilter(Observer):
         raise NotImplementedError
 
     def _put_constants(self, workspace: FilterWorkspace) -> None:
-        """Puts what stays the same into the sections that a filter has of its own."""
+        """Puts what stays the same into the arrays that a filter has of its own."""
 
     def _new_workspace(self, context: Context, calls_python: bool = True) -> FilterWorkspace | None:
         """What the source of the filter works on; None if it cannot do without calling Python, where it should."""
@@ -177,7 +176,7 @@ class _FilterCode(ObserverCode):
             return None
         n, u = len(observer._W), observer._u
         record = o.FilterOperation(
-            address_of_array(workspace.fields),
+            workspace.address,
             workspace.address_of_update(),
             state=Placed(state, (n + n * n,)),
             y=Placed(InputOf(0), (len(observer._V),)),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple
-
-from numpy.typing import NDArray
+from typing import Any, NamedTuple
 
 from merganser.analysis.plan.model_tape import move_model, run_model, take_results, tape_at
 from merganser.framework.native.memory.addresses import place_at
-from merganser.framework.native.memory.records_of_arrays import FLOAT, ArrayOf, Floats, record_at
+from merganser.framework.native.memory.hinted_types import Floats, FloatsInContext, FloatTable
+from merganser.framework.native.memory.records_of_arrays import record_at
 from merganser.framework.native.memory.tape import FAILED, integers_at
 from merganser.framework.native.operations.operations import CompiledOperation
 
@@ -27,11 +26,11 @@ class Observer(NamedTuple):
 
     dynamics: int
     output: int
-    xhat: Annotated[Any, ArrayOf(FLOAT, 1, True)]
-    y: Annotated[Any, ArrayOf(FLOAT, 1, True)]
-    u: Annotated[Any, ArrayOf(FLOAT, 1, True)]
-    result: Annotated[Any, ArrayOf(FLOAT, 1, True)]
-    gain: Annotated[NDArray[Any], ArrayOf(FLOAT, 2)]
+    xhat: FloatsInContext
+    y: FloatsInContext
+    u: FloatsInContext
+    result: FloatsInContext
+    gain: FloatTable
     error: Floats
 
 
@@ -43,14 +42,14 @@ def luenberger(values: Any, numbers: Any, integers: Any) -> None:
     o = _observer_at(values, integers_at(place_at(integers, 1)))
     dynamics, output = tape_at(o.dynamics), tape_at(o.output)
     y, result, gain, error = o.y, o.result, o.gain, o.error
-    move_model(dynamics, values[0], o.xhat, 0, o.u, 0)
+    move_model(dynamics, values[0], o.xhat, o.u)
     if not (run_model(output) and run_model(dynamics)):
         integers_at(integers[0])[0] = FAILED
         return
-    take_results(output, error, 0)
+    take_results(output, error)
     for j in range(len(y)):
         error[j] = y[j] - error[j]
-    take_results(dynamics, result, 0)
+    take_results(dynamics, result)
     for i in range(len(result)):
         total = gain[i, 0] * error[0]
         for j in range(1, len(y)):

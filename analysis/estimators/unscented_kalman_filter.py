@@ -89,6 +89,5 @@ class UnscentedKalmanFilter(KalmanFilter):
         return unscented_filter
 
     def _put_constants(self, workspace: FilterWorkspace) -> None:
-        text = self._source()
-        for section, values in zip((text.SPREAD, text.MEAN_WEIGHTS, text.WEIGHTS), self._constants):
-            workspace.put(section, np.asarray(values))
+        record = workspace.record
+        record.spread[0], record.mean_weights[:], record.weights[:] = self._constants

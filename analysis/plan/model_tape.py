@@ -77,14 +77,14 @@ tape_at, complex_tape_at = record_at_address(Tape), record_at_address(ComplexTap
 
 
 @device
-def move_model(tape: Any, time: float, state_in: Any, state: int, input_in: Any, input_: int) -> None:
-    """Sets the time, the state (state_in[state:]) and the input (input_in[input_:]) of the model behind a tape."""
+def move_model(tape: Any, time: float, state_in: Any, input_in: Any) -> None:
+    """Sets the time, the state and the input of the model behind a tape."""
     x, u = tape.state, tape.input
     tape.time[0] = time
     for i in range(len(x)):
-        x[i] = state_in[state + i]
+        x[i] = state_in[i]
     for i in range(len(u)):
-        u[i] = input_in[input_ + i]
+        u[i] = input_in[i]
 
 
 @device
@@ -94,40 +94,41 @@ def run_model(tape: Any) -> bool:
 
 
 @device
-def take_results(tape: Any, target_out: Any, target: int) -> None:
-    """Copies the results of a tape to target_out[target:]."""
+def take_results(tape: Any, results_out: Any) -> None:
+    """Copies the results of a tape."""
     values, offsets = doubles_at(tape.values), tape.results
     for i in range(len(offsets)):
-        target_out[target + i] = values[offsets[i]]
+        results_out[i] = values[offsets[i]]
 
 
 @device
-def move_complex_model(
-    tape: Any, time: float, state_in: Any, state: int, input_in: Any, input_: int, j: int
-) -> None:
-    """Puts time, state and input into a tape of complex numbers, with a tiny imaginary step in element j of [x; u]."""
+def move_complex_model(tape: Any, time: float, state_in: Any, input_in: Any, first_input: int, j: int) -> None:
+    """Puts time, state and input into a tape of complex numbers, with a tiny imaginary step in element j of [x; u].
+
+    The input begins with input_in[first_input].
+    """
     x, u = tape.state, tape.input
     tape.time[0] = complex(time, 0.0)
     for i in range(len(x)):
-        x[i] = complex(state_in[state + i], COMPLEX_STEP if i == j else 0.0)
+        x[i] = complex(state_in[i], COMPLEX_STEP if i == j else 0.0)
     for i in range(len(u)):
-        u[i] = complex(input_in[input_ + i], COMPLEX_STEP if len(x) + i == j else 0.0)
+        u[i] = complex(input_in[first_input + i], COMPLEX_STEP if len(x) + i == j else 0.0)
 
 
 @device
-def take_real_results(tape: Any, target_out: Any) -> None:
-    """Copies the real parts of the results of a tape of complex numbers to target_out."""
+def take_real_results(tape: Any, results_out: Any) -> None:
+    """Copies the real parts of the results of a tape of complex numbers."""
     values, offsets = complexes_at(tape.values), tape.results
     for i in range(len(offsets)):
-        target_out[i] = values[offsets[i]].real
+        results_out[i] = values[offsets[i]].real
 
 
 @device
-def take_slopes(tape: Any, target_out: Any, target: int, stride: int) -> None:
-    """Puts the derivatives of the results by that element at target_out[target], target_out[target + stride], ..."""
+def take_slopes(tape: Any, slopes_out: Any, j: int) -> None:
+    """Puts the derivatives of the results by that element into column j."""
     values, offsets = complexes_at(tape.values), tape.results
     for i in range(len(offsets)):
-        target_out[target + stride * i] = values[offsets[i]].imag / COMPLEX_STEP
+        slopes_out[i, j] = values[offsets[i]].imag / COMPLEX_STEP
 
 
 class ModelTape:

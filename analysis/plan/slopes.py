@@ -31,7 +31,7 @@ def run_slopes(
     points_in: Any,  # states and inputs, shape [N, n + m]
     # Out:
     values_out: Any,  # shape [N, n]
-    slopes_out: Any,  # by state and input, shape [N, n (n + m)]
+    slopes_out: Any,  # by state and input, shape [N, n, n + m]
 ) -> int:
     """By the complex step; returns for how many points all operations could do their work."""
     tape = complex_tape_at(address)
@@ -39,10 +39,10 @@ def run_slopes(
     for k in range(points_in.shape[0]):
         point = points_in[k]
         for j in range(n + m):
-            move_complex_model(tape, time, point, 0, point, n, j)
+            move_complex_model(tape, time, point, point, n, j)
             if not run_model(tape):
                 return k
-            take_slopes(tape, slopes_out[k], j, n + m)
+            take_slopes(tape, slopes_out[k], j)
         take_real_results(tape, values_out[k])
     num_points: int = points_in.shape[0]
     return num_points
@@ -64,7 +64,7 @@ class Slopes:
     def __init__(self, context: Any, fixed_input: Any, is_discrete: bool) -> None:
         self._tape = ModelTape(context, fixed_input, is_discrete)
         row = np.zeros((1, 1))
-        self._run = specialize(run_slopes, self._tape.address, 0.0, row, row, row)
+        self._run = specialize(run_slopes, self._tape.address, 0.0, row, row, row[None])
 
     def at(self, time: float, points: Array, num_states: int) -> tuple[Array, Array] | None:
         """Values, shape [N, n], and slopes, shape [N, n, n + m]; None if Python has to find them, or what is wrong.
@@ -75,7 +75,7 @@ class Slopes:
             num_states: n.
         """
         count, size = points.shape
-        values, slopes = np.empty((count, num_states)), np.empty((count, num_states * size))
+        values, slopes = np.empty((count, num_states)), np.empty((count, num_states, size))
         if not self._tape.is_current() or self._run(self._tape.address, time, points, values, slopes) < count:
             return None
-        return values, slopes.reshape(count, num_states, size)
+        return values, slopes
