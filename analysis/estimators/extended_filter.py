@@ -20,7 +20,7 @@ from merganser.analysis.estimators.filter_workspace import (
     evaluate,
 )
 from merganser.framework.math.difference_steps import DIFFERENCE_STEP, NOISE_OF_SLOPE, SHARE_OF_SLOPE
-from merganser.framework.native import compiled_form, device, kernel
+from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.hinted_types import Floats, FloatTable
 from merganser.framework.native.memory.records_of_arrays import record_at_address
 from merganser.framework.native.memory.tape import FAILED, SUCCEEDED
@@ -68,17 +68,7 @@ def new_record(common: FilterRecord) -> ExtendedFilter:
     return ExtendedFilter(common, np.zeros(p), *map(np.zeros, shapes), *vectors)
 
 
-def _record_of(p: Any) -> Any:
-    return p.record
-
-
-_record_at = record_at_address(ExtendedFilter)
-
-
-@compiled_form(_record_of)
-@device
-def _compiled_record_of(p: int) -> Any:
-    return _record_at(p)
+_record_of = record_at_address(ExtendedFilter, lambda p: p.record)
 
 
 @device

@@ -13,7 +13,7 @@ import numpy as np
 
 from merganser.analysis.estimators.filter_algebra import copy_matrix, factor, solve, symmetric
 from merganser.analysis.estimators.filter_workspace import F, FilterRecord, G, evaluate
-from merganser.framework.native import compiled_form, device, kernel
+from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.hinted_types import Floats, FloatTable
 from merganser.framework.native.memory.records_of_arrays import record_at_address
 from merganser.framework.native.memory.tape import SUCCEEDED
@@ -62,17 +62,7 @@ def new_record(common: FilterRecord) -> UnscentedFilter:
     return UnscentedFilter(common, *map(np.zeros, shapes))
 
 
-def _record_of(p: Any) -> Any:
-    return p.record
-
-
-_record_at = record_at_address(UnscentedFilter)
-
-
-@compiled_form(_record_of)
-@device
-def _compiled_record_of(p: int) -> Any:
-    return _record_at(p)
+_record_of = record_at_address(UnscentedFilter, lambda p: p.record)
 
 
 @device

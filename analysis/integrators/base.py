@@ -30,7 +30,13 @@ from merganser.framework.core.context.native_code import may_compile
 from merganser.framework.core.context.nonfinite import blame_derivatives, is_finite
 from merganser.framework.core.inside import scalar_of, sources_of_breaks
 from merganser.framework.native.compiler.argument_types import type_key
-from merganser.framework.native.memory.records_of_arrays import copy_of_record, place_arrays
+from merganser.framework.native.memory.records_of_arrays import (
+    copy_of_record,
+    integers_of,
+    is_record_class,
+    place_arrays,
+    records_behind,
+)
 from merganser.framework.native.memory.tape import SUCCEEDED
 
 if TYPE_CHECKING:
@@ -41,7 +47,6 @@ __all__ = ["IntegratorBase", "StepResult"]
 _COMPILED_STEPS = BackgroundCode("merganser.analysis.integrators.compiled_steps", "STEPS", "take_step")
 _TYPES_OF_ATTEMPT = (type_key(0),)
 _MAY_COMPILE = may_compile()
-_KINDS = np.dtype(np.float64), np.dtype(np.complex128), np.dtype(np.int64)  # of arrays of compiled attempts
 _FIRST_STEP_SIZE = 1e-3  # where neither the first nor the longest step was asked for [s]
 
 
@@ -52,12 +57,6 @@ def _background_code_of(attempt: Any) -> tuple[BackgroundCode, ...]:
     if not function.__module__.startswith("merganser."):
         return (_COMPILED_STEPS,)
     return _COMPILED_STEPS, BackgroundCode(function.__module__, function.__name__, function.__name__, _TYPES_OF_ATTEMPT)
-
-
-def _description(array: Any) -> str:
-    if not isinstance(array, np.ndarray):
-        return f"{type(array).__name__}"
-    return f"one of {array.dtype}, shape {array.shape}, strides {array.strides}"
 
 
 class StepResult(enum.Enum):
@@ -115,8 +114,8 @@ class IntegratorBase(IntegratorSettings):
         """The p in error = O(h^p); 0 if there is no estimate."""
 
     @abc.abstractmethod
-    def _make_arrays(self, n: int, dtype: Any) -> list[NDArray[Any]]:
-        """The arrays of an attempt, contiguous, for a state of size n; may replace `_xdot_start` by one of them."""
+    def _make_arrays(self, n: int, dtype: Any) -> Any:
+        """The record of arrays of an attempt for a state of size n; may replace `_xdot_start` by one of them."""
 
     def _update_derivatives(self) -> None:
         """Computes the derivatives at the present time and state."""
@@ -209,15 +208,23 @@ class IntegratorBase(IntegratorSettings):
         self._given_breaks = given  # last: an interrupt before that leaves nothing half noted
 
     def _check_arrays(self) -> None:
-        """Compiled code cannot see what arrays of an attempt are like."""
-        name = type(self).__name__
-        for number, array in enumerate(self._arrays):
-            is_known = isinstance(array, np.ndarray) and array.dtype in _KINDS and array.ndim in (1, 2)
-            if not (is_known and array.flags.c_contiguous and array.flags.writeable):
-                raise TypeError(
-                    f"{name}._make_arrays: array {number} must be a contiguous array of one or two dimensions, of "
-                    f"float64, complex128 or int64; got {_description(array)}."
-                )
+        """Compiled code cannot see what arrays of an attempt are like.
+
+        Raises:
+            TypeError: they are no record, that of another method, or not as it says.
+        """
+        name, record, attempt = type(self).__name__, type(self._arrays), type(self).attempt.interpreted
+        wanted = records_behind(attempt)
+        if not is_record_class(record) or (wanted and record not in wanted):
+            names = " or ".join(sorted(each.__name__ for each in wanted)) or "a class derived from NamedTuple"
+            raise TypeError(f"{name}._make_arrays must return a record of {names}, got {type(self._arrays).__name__}.")
+        for field, array in zip(record._fields, self._arrays):
+            if isinstance(array, np.ndarray) and not array.flags.writeable:
+                raise TypeError(f"{name}._make_arrays: {record.__name__}.{field} may not be written to.")
+        try:
+            integers_of(self._arrays)
+        except TypeError as error:
+            raise TypeError(f"{name}._make_arrays: {error}") from None
 
     def _compiled_steps(self) -> CompiledSteps | None:
         """The compiled form of the steps, which goes on where those in Python have stopped; None if there is none."""

@@ -12,7 +12,12 @@ from merganser.analysis.integrators.problem import Problem, attempt, step_proble
 from merganser.analysis.integrators.stepping import begin_step, complete_step, note_step
 from merganser.framework.native import PreparedKernel, kernel, kernel_address, specialize
 from merganser.framework.native.memory.addresses import address_of_array
-from merganser.framework.native.memory.records_of_arrays import address_of_record, copy_of_record, place_arrays
+from merganser.framework.native.memory.records_of_arrays import (
+    address_of_record,
+    copy_of_record,
+    integers_of,
+    place_arrays,
+)
 from merganser.framework.native.memory.tape import (
     FAILED,
     RAISED,
@@ -90,9 +95,7 @@ class CompiledSteps:
         integrator, problem = self._integrator, self._integrator._problem
         self.address: int = address_of_record(problem)
         problem.record, problem.in_python = map(id, self._callbacks)
-        arrays = integrator._arrays
-        shapes = [(address_of_array(a), 1 if a.ndim == 1 else len(a), a.shape[-1]) for a in arrays]
-        self._arrays: NDArray[np.int64] = np.array(shapes, dtype=np.int64)
+        self._arrays: NDArray[np.int64] = np.array(integers_of(integrator._arrays), dtype=np.int64)
         problem.arrays = address_of_array(self._arrays)
         place_arrays(
             problem, time=integrator._store.flat[:1], state=integrator._x, xdot=integrator._xdot,

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from merganser.analysis.integrators.base import IntegratorBase
 from merganser.analysis.integrators.problem import (
     Problem,
+    arrays_of_method,
     combine,
     evaluate,
     evaluate_start,
     largest,
-    matrix,
     move,
     scale,
     step_of,
-    vector,
 )
 from merganser.analysis.integrators.tableaus import (
     BOGACKI_SHAMPINE3,
@@ -30,6 +29,7 @@ from merganser.analysis.integrators.tableaus import (
 )
 from merganser.framework import Context, System
 from merganser.framework.native import device, kernel
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable
 from merganser.framework.native.memory.tape import SUCCEEDED
 
 __all__ = [
@@ -41,25 +41,39 @@ __all__ = [
     "RungeKutta5Integrator",
 ]
 
-# The arrays of an attempt.
-(
-    FRACTIONS,  # c of the tableau
-    WEIGHTS,  # rows of a, then b, then b - b_hat
-    SCALED,  # the same times h, and that h
-    SCALED_FOR,
-    K,  # derivatives at the stages
-    CHANGE,  # room for sums of these
-    ENDS_IN_LAST_STAGE,  # 1 if the last stage stands at the result
-) = range(7)
+
+class RungeKuttaArrays(NamedTuple):
+    """The arrays of an attempt.
+
+    Attributes:
+        c: of the tableau.
+        weights: rows of a, then b, then b - b_hat.
+        scaled, scaled_for: the same times h, and that h.
+        k: derivatives at the stages.
+        change: workspace, for sums of these.
+        ends_in_last_stage: whether the last stage stands at the result.
+    """
+
+    c: Floats
+    weights: FloatTable
+    scaled: FloatTable
+    scaled_for: Floats
+    k: FloatTable
+    change: Floats
+    ends_in_last_stage: int
+
+
+_arrays_of = arrays_of_method(RungeKuttaArrays)
 
 
 @kernel
 def try_runge_kutta_step(p: Problem) -> int:
     """Equations (1) to (3) of tableaus.py. Sums are taken in a fixed order, so that all forms have the same results."""
-    s, c, k, change = step_of(p), vector(p, FRACTIONS), matrix(p, K), vector(p, CHANGE)
+    s, a = step_of(p), _arrays_of(p)
+    c, k, change = a.c, a.k, a.change
     time, h = s.start, s.h
     _scale_weights(p, h)
-    h_a, num_stages = matrix(p, SCALED), len(k)
+    h_a, num_stages = a.scaled, len(k)
     status = evaluate_start(p, k[0])
     for i in range(1, num_stages):
         if status != SUCCEEDED:
@@ -67,7 +81,7 @@ def try_runge_kutta_step(p: Problem) -> int:
         combine(change, h_a[i], k, i)
         move(p, time + c[i] * h, change)
         status = evaluate(p, k[i])  # (1)
-    if vector(p, ENDS_IN_LAST_STAGE)[0] == 0.0:
+    if not a.ends_in_last_stage:
         combine(change, h_a[num_stages], k, num_stages)
         move(p, time + h, change)  # (2)
     s.error = 0.0
@@ -80,10 +94,10 @@ def try_runge_kutta_step(p: Problem) -> int:
 @device
 def _scale_weights(p: Problem, h: float) -> None:
     """Multiplies the weights by h."""
-    scaled, scaled_for = matrix(p, SCALED), vector(p, SCALED_FOR)
+    scaled, scaled_for = _arrays_of(p).scaled, _arrays_of(p).scaled_for
     if h != scaled_for[0]:
         scaled_for[0] = math.nan  # an interrupt may come
-        scale(scaled, h, matrix(p, WEIGHTS))
+        scale(scaled, h, _arrays_of(p).weights)
         scaled_for[0] = h
 
 
@@ -103,16 +117,15 @@ class ExplicitRungeKutta(IntegratorBase):
     def get_error_estimate_order(self) -> int:
         return self.tableau.error_order
 
-    def _make_arrays(self, n: int, dtype: Any) -> list[Any]:
+    def _make_arrays(self, n: int, dtype: Any) -> RungeKuttaArrays:
         tableau, num_stages = self.tableau, len(self.tableau.b)
         weights = tableau.weights.astype(dtype)
         k = np.zeros((num_stages, n), dtype)
         self._xdot_start = k[0]
-        ends_in_last_stage = np.array([float(tableau.ends_in_last_stage)])
-        return [
+        return RungeKuttaArrays(
             np.array(tableau.c), weights, weights.copy(), np.array([math.nan]), k, np.zeros(n, dtype),
-            ends_in_last_stage,
-        ]  # fmt: skip
+            int(tableau.ends_in_last_stage),
+        )  # fmt: skip
 
 
 class _FixedStepRungeKutta(ExplicitRungeKutta):

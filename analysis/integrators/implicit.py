@@ -8,10 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.analysis.integrators import newton_arrays as a
 from merganser.analysis.integrators.base import IntegratorBase
 from merganser.analysis.integrators.collocation import CollocationMethod
 from merganser.analysis.integrators.jacobian import FullMatrix, JacobianComputationScheme, LinearAlgebra
+from merganser.analysis.integrators.newton_arrays import (
+    ConjugatePair,
+    NewtonArrays,
+    RealEigenvalue,
+    SolverArrays,
+    factored_dtype,
+    kept_dtype,
+    knobs_dtype,
+)
 from merganser.framework import Context, System
 from merganser.framework.core.inside import scalar_of
 
@@ -43,8 +51,8 @@ class ImplicitIntegrator(IntegratorBase):
     is_compiled_at_once = True  # as LAPACK's results would differ in their last digits
 
     def __init__(self, system: System, context: Context | None = None) -> None:
-        self._knobs: Array = np.zeros(3)
-        self._kept: Array = np.zeros(a.NUM_KEPT)
+        self._knobs: Any = np.zeros(1, knobs_dtype)[0]
+        self._kept: Any = np.zeros(1, kept_dtype)[0]
         super().__init__(system, context)
 
     def supports_error_estimation(self) -> bool:
@@ -53,41 +61,41 @@ class ImplicitIntegrator(IntegratorBase):
     # ------------------------------------------------------------------ knobs
 
     def _reset_knobs(self) -> None:
-        self._knobs[a.REUSES_JACOBIAN], self._knobs[a.IS_FULL_NEWTON] = True, False
-        self._knobs[a.IS_CENTRAL] = False
+        self._knobs["reuses_jacobian"], self._knobs["is_full_newton"] = True, False
+        self._knobs["is_central"] = False
         self._drop_jacobian()
 
     def _drop_jacobian(self) -> None:
         """Lets the next step compute a Jacobian."""
-        self._kept[a.HAS_J] = False
+        self._kept["has_J"] = False
 
     def set_reuse(self, reuse: bool) -> None:
         """Whether to keep Jacobians and factors from step to step; otherwise each step computes its own."""
-        self._knobs[a.REUSES_JACOBIAN] = reuse
+        self._knobs["reuses_jacobian"] = reuse
 
     def get_reuse(self) -> bool:
         """Whether Jacobians are kept from step to step."""
-        return bool(self._knobs[a.REUSES_JACOBIAN] and not self._knobs[a.IS_FULL_NEWTON])
+        return bool(self._knobs["reuses_jacobian"] and not self._knobs["is_full_newton"])
 
     def set_use_full_newton(self, flag: bool) -> None:
         """Whether to compute a Jacobian for each iteration."""
-        self._knobs[a.IS_FULL_NEWTON] = flag
+        self._knobs["is_full_newton"] = flag
 
     def get_use_full_newton(self) -> bool:
         """Whether a Jacobian is computed for each iteration."""
-        return bool(self._knobs[a.IS_FULL_NEWTON])
+        return bool(self._knobs["is_full_newton"])
 
     def set_jacobian_computation_scheme(self, scheme: JacobianComputationScheme) -> None:
         """Sets the kind of differences that Jacobians are computed by."""
         if not isinstance(scheme, JacobianComputationScheme):
             raise TypeError(f"The scheme must be a JacobianComputationScheme, got {scheme!r}.")
-        self._knobs[a.IS_CENTRAL] = scheme is JacobianComputationScheme.kCentralDifference
+        self._knobs["is_central"] = scheme is JacobianComputationScheme.kCentralDifference
         self._drop_jacobian()
 
     def get_jacobian_computation_scheme(self) -> JacobianComputationScheme:
         """The kind of differences that Jacobians are computed by."""
         schemes = JacobianComputationScheme
-        return schemes.kCentralDifference if self._knobs[a.IS_CENTRAL] else schemes.kForwardDifference
+        return schemes.kCentralDifference if self._knobs["is_central"] else schemes.kForwardDifference
 
     # ------------------------------------------------------------------ statistics
 
@@ -156,7 +164,7 @@ class ImplicitIntegrator(IntegratorBase):
         super().reset_context(context)
         self._prepare_all()  # at once, since settings drop some of it again
 
-    def _make_arrays(self, n: int, dtype: Any) -> list[Array]:
+    def _make_arrays(self, n: int, dtype: Any) -> Any:
         if np.dtype(dtype).kind == "O":
             raise TypeError(
                 f"{type(self).__name__} solves its equations for floats only; system "
@@ -165,21 +173,24 @@ class ImplicitIntegrator(IntegratorBase):
             )
         self._linear_algebra = self._make_linear_algebra()
         solvers, further = self._methods(), self._further_arrays(n, dtype)
-        kept: Shapes = [((a.NUM_KEPT,), float)]
+        kept: Shapes = [((1,), kept_dtype)]
         matrices: Shapes = [((n, n), float)]
         for method in solvers:
-            kept += [((len(method.c), n), dtype), ((a.NUM_FACTORED,), float)]
+            kept += [((len(method.c), n), dtype), ((1,), factored_dtype)]
             matrices += _factors_of(method, n)
-        self._memory, (self._kept, *small) = _carve(kept + further[0])
+        self._memory, (kept_record, *small) = _carve(kept + further[0])
+        self._kept = kept_record[0]
         self._bulk, (J, *large) = _carve(matrices + further[1])
-        room = [np.zeros(n, dtype) for _ in range(6)]
-        made = [self._knobs, self._kept, self._x_start, self._xdot_start, *room, J, np.zeros((n, n))]
-        made += [np.zeros(n, dtype), np.zeros(n, np.complex128)]
+        vectors = [np.zeros(n, dtype) for _ in range(6)]
+        newton = NewtonArrays(
+            self._knobs, self._kept, self._x_start, self._xdot_start, *vectors, J, np.zeros((n, n)),
+            np.zeros(n, dtype), np.zeros(n, np.complex128),
+        )  # fmt: skip
+        made = []
         for method in solvers:
-            z, factored, *small = small
-            made += [*_rows_of(method), z, z.copy(), z.copy(), factored, *large[:_NUM_FACTORS]]
-            large = large[_NUM_FACTORS:]
-        return made + small + large
+            (z, factored, *small), (lu, pivots, lu_complex, pivots_complex, *large) = small, large
+            made.append(_solver_arrays(method, (lu, pivots), (lu_complex, pivots_complex), z, factored[0]))
+        return self._gather(newton, made, small + large)
 
     def _methods(self) -> list[CollocationMethod]:
         """The methods whose equations are solved in a step, for each of its solvers."""
@@ -189,35 +200,40 @@ class ImplicitIntegrator(IntegratorBase):
         """Arrays that are kept from step to step, after those of newton_arrays.py: small ones, then matrices."""
         return [], []
 
+    def _gather(self, newton: NewtonArrays, solvers: list[SolverArrays], further: list[Array]) -> Any:
+        """The record of all arrays, which begins with `newton`."""
+        raise NotImplementedError
+
     def _make_linear_algebra(self) -> LinearAlgebra:
         """The way in which Python solves with Jacobians."""
         return FullMatrix()
 
 
-_NUM_FACTORS = 4
-
-
 def _factors_of(method: CollocationMethod, n: int) -> Shapes:
-    """LU, PIVOTS, LU_COMPLEX and PIVOTS_COMPLEX."""
+    """Factors and pivots for a real eigenvalue, and for a pair of them."""
     real, pair = n if method.has_real_eigenvalue else 0, n if method.has_complex_eigenvalue else 0
     return [((real, real), float), ((real,), np.int64), ((pair, pair), np.complex128), ((pair,), np.int64)]
 
 
-def _rows_of(method: CollocationMethod) -> tuple[Array, Array]:
-    """METHOD and METHOD_COMPLEX; of two conjugate eigenvalues the upper one counts double."""
+def _solver_arrays(
+    method: CollocationMethod,
+    factors: tuple[Array, Array],
+    complex_factors: tuple[Array, Array],
+    z: Array,
+    factored: Any,
+) -> SolverArrays:
+    """The arrays of a solver; of two conjugate eigenvalues the upper one counts double."""
     num_stages = len(method.c)
-    rows = np.zeros((a.EXTRAPOLATION + num_stages, num_stages))
-    complex_rows = np.zeros((a.C, num_stages), dtype=np.complex128)
+    real = RealEigenvalue(np.zeros(1), np.zeros(num_stages), np.zeros(num_stages), *factors)
+    pair = ConjugatePair(*(np.zeros(size, np.complex128) for size in (1, num_stages, num_stages)), *complex_factors)
     for k, value in enumerate(method.eigenvalues):
         if abs(value.imag) < 1e-9:
-            rows[a.LAMBDA, 0] = value.real
-            rows[a.T_INVERSE], rows[a.T_COLUMN] = method.T_inv[k].real, method.T[:, k].real
+            real.value[0], real.T_inverse[:], real.T_column[:] = value.real, method.T_inv[k].real, method.T[:, k].real
         elif value.imag > 0.0:
-            complex_rows[a.LAMBDA, 0] = value
-            complex_rows[a.T_INVERSE], complex_rows[a.T_COLUMN] = method.T_inv[k], 2.0 * method.T[:, k]
-    rows[a.C], rows[a.E], rows[a.GAMMA_0, 0] = method.c, method.e, method.gamma_0
-    rows[a.EXTRAPOLATION :] = np.linalg.inv(method.c[:, np.newaxis] ** np.arange(1, num_stages + 1))
-    return rows, complex_rows
+            pair.value[0], pair.T_inverse[:], pair.T_column[:] = value, method.T_inv[k], 2.0 * method.T[:, k]
+    c, e = np.array(method.c, float), np.array(method.e, float)
+    extrapolation = np.ascontiguousarray(np.linalg.inv(c[:, np.newaxis] ** np.arange(1, num_stages + 1)))
+    return SolverArrays(real, pair, c, e, float(method.gamma_0), extrapolation, z, z.copy(), z.copy(), factored)
 
 
 def _carve(wanted: Shapes) -> tuple[Array, list[Array]]:

@@ -3,36 +3,48 @@
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from merganser.analysis.integrators import newton_arrays as a
 from merganser.analysis.integrators import step_state as f
 from merganser.analysis.integrators.collocation import CollocationMethod, radau_iia
 from merganser.analysis.integrators.implicit import ImplicitIntegrator
 from merganser.analysis.integrators.jacobian import FullMatrix, LinearAlgebra, VelocityMatrix
 from merganser.analysis.integrators.newton import begin_attempt, solve
+from merganser.analysis.integrators.newton_arrays import NewtonArrays, SolverArrays
 from merganser.analysis.integrators.problem import (
     Problem,
     add,
+    arrays_of_method,
     clear,
     copy,
     largest,
-    matrix,
     move,
     scale,
     step_of,
     subtract,
-    vector,
 )
 from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.tape import SUCCEEDED
 
 __all__ = ["ImplicitEulerIntegrator", "VelocityImplicitEulerIntegrator"]
 
-# The first arrays of two solvers.
-_WHOLE = a.NUM_COMMON
-_HALF = _WHOLE + a.NUM_OF_SOLVER
+
+class EulerArrays(NamedTuple):
+    """The arrays of an attempt.
+
+    Attributes:
+        newton: what both solvers share.
+        whole, half: solvers of (3), and of (1) and (2).
+    """
+
+    newton: NewtonArrays
+    whole: SolverArrays
+    half: SolverArrays
+
+
+_arrays_of = arrays_of_method(EulerArrays)
 
 
 @kernel
@@ -50,21 +62,21 @@ def try_implicit_euler_step(p: Problem) -> int:
 
 @device
 def _take_both_halves(p: Problem, time: float, h: float, has_estimate: bool) -> int:
-    whole, half = matrix(p, _WHOLE + a.Z), matrix(p, _HALF + a.Z)
-    offset, change, s = vector(p, a.OFFSET), vector(p, a.CHANGE), step_of(p)
+    a, s = _arrays_of(p), step_of(p)
+    whole, half, offset, change = a.whole.z, a.half.z, a.newton.offset, a.newton.change
     clear(whole[0])
     clear(offset)
     status = SUCCEEDED
     if has_estimate:
-        status = solve(p, _WHOLE, time, h, s.counts.of_error)  # (3)
+        status = solve(p, a.whole, time, h, s.counts.of_error)  # (3)
     scale(half, 0.5, whole)
     if status == SUCCEEDED:
-        status = solve(p, _HALF, time, 0.5 * h, s.counts.of_result)  # (1)
+        status = solve(p, a.half, time, 0.5 * h, s.counts.of_result)  # (1)
     copy(offset, half[0])
     if has_estimate:
         subtract(half[0], whole[0], offset)
     if status == SUCCEEDED:
-        status = solve(p, _HALF, time + 0.5 * h, 0.5 * h, s.counts.of_result)  # (2)
+        status = solve(p, a.half, time + 0.5 * h, 0.5 * h, s.counts.of_result)  # (2)
     if status == SUCCEEDED:
         add(change, offset, half[0])
         move(p, time + h, change)
@@ -95,6 +107,9 @@ class _StepDoublingEuler(ImplicitIntegrator):
 
     def _methods(self) -> list[CollocationMethod]:
         return [radau_iia(1), radau_iia(1)]
+
+    def _gather(self, newton: NewtonArrays, solvers: list[SolverArrays], further: list[Any]) -> EulerArrays:
+        return EulerArrays(newton, *solvers)
 
 
 class ImplicitEulerIntegrator(_StepDoublingEuler):

@@ -23,9 +23,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from merganser.analysis.integrators import newton_arrays as a
 from merganser.analysis.integrators import step_state as f
 from merganser.analysis.integrators.newton_algebra import difference, factor, improve
+from merganser.analysis.integrators.newton_arrays import newton_of
 from merganser.analysis.integrators.problem import (
     Problem,
     add,
@@ -33,12 +33,10 @@ from merganser.analysis.integrators.problem import (
     evaluate,
     go_to,
     largest,
-    matrix,
     move,
     save_bulk,
     state_of,
     step_of,
-    vector,
 )
 from merganser.framework.native import device
 from merganser.framework.native.memory.tape import SUCCEEDED
@@ -70,53 +68,53 @@ def begin_attempt(p: Problem) -> int:
     s = step_of(p)
     if s.knows_start:
         return SUCCEEDED
-    status = evaluate(p, vector(p, a.XDOT_START))
+    status = evaluate(p, newton_of(p).xdot_start)
     if status == SUCCEEDED:
         s.knows_start = 1
         s.counts.of_result.evaluations += 1
-        kept, knobs = vector(p, a.KEPT), vector(p, a.KNOBS)
-        kept[a.IS_NEW] = 0.0
-        if kept[a.IS_SLOW] or knobs[a.IS_FULL_NEWTON] or not knobs[a.REUSES_JACOBIAN]:
-            kept[a.HAS_J] = 0.0
-        kept[a.IS_SLOW] = 0.0
+        kept, knobs = newton_of(p).kept, newton_of(p).knobs
+        kept["is_new"] = 0.0
+        if kept["is_slow"] or knobs["is_full_newton"] or not knobs["reuses_jacobian"]:
+            kept["has_J"] = 0.0
+        kept["is_slow"] = 0.0
     return status
 
 
 @device
-def solve(p: Problem, solver: int, time: float, h: float, counts: Any) -> int:
+def solve(p: Problem, solver: Any, time: float, h: float, counts: Any) -> int:
     """Solves for the stages of a step, with a new Jacobian if need be.
 
     Args:
-        p: the problem. Z of the solver holds a guess of the changes of the state up to the stages, which is overwritten
-            by the result; the step begins at the state X_START + OFFSET.
-        solver: number of its first array.
+        p: the problem. The step begins at the state x_start + offset.
+        solver: its SolverArrays. z holds a guess of the changes of the state up to the stages, which is overwritten by
+            the result.
         time: where the step begins [s].
         h: its size [s].
         counts: where to count, a NewtonCounts.
     """
-    kept, z, guess = vector(p, a.KEPT), matrix(p, solver + a.Z), matrix(p, solver + a.Z_GUESS)
-    factored, tolerance = vector(p, solver + a.FACTORED), _tolerance(p)
-    if vector(p, a.KNOBS)[a.IS_FULL_NEWTON]:
+    kept, z, guess = newton_of(p).kept, solver.z, solver.z_guess
+    factored, tolerance = solver.factored, _tolerance(p)
+    if newton_of(p).knobs["is_full_newton"]:
         return _iterate(p, solver, time, h, tolerance, counts)
-    if h > _GROWN * kept[a.H_LINEARIZED]:
-        kept[a.HAS_J] = 0.0
+    if h > _GROWN * kept["h_linearized"]:
+        kept["has_J"] = 0.0
     for k in range(len(z)):
         copy(guess[k], z[k])
     status = SUCCEEDED
     while status == SUCCEEDED:
-        if not kept[a.HAS_J]:
+        if not kept["has_J"]:
             status = linearize_at_start(p, counts)
             if status != SUCCEEDED:
                 return status
-            kept[a.IS_NEW], kept[a.H_LINEARIZED] = 1.0, h
+            kept["is_new"], kept["h_linearized"] = 1.0, h
         _factor_for(p, solver, h, counts)
         status = _iterate(p, solver, time, h, tolerance, counts)
         if status == SUCCEEDED:
-            if factored[a.RATE] > _SLOW:
-                kept[a.IS_SLOW] = 1.0
+            if factored["rate"] > _SLOW:
+                kept["is_slow"] = 1.0
             return status
-        if status == f.UNSOLVED and not kept[a.IS_NEW]:
-            kept[a.HAS_J] = 0.0
+        if status == f.UNSOLVED and not kept["is_new"]:
+            kept["has_J"] = 0.0
             for k in range(len(z)):
                 copy(z[k], guess[k])
             status = SUCCEEDED
@@ -126,18 +124,17 @@ def solve(p: Problem, solver: int, time: float, h: float, counts: Any) -> int:
 @device
 def _tolerance(p: Problem) -> float:
     """Largest error of the iterations in any state variable."""
-    magnitude = max(1.0, largest(vector(p, a.X_START)))
+    magnitude = max(1.0, largest(newton_of(p).x_start))
     if step_of(p).is_fixed_step:
         return _SHARE_OF_STATE * magnitude
     return max(_SHARE_OF_ACCURACY * step_of(p).accuracy, 1e-14 * magnitude)
 
 
 @device
-def _iterate(p: Problem, solver: int, time: float, h: float, tolerance: float, counts: Any) -> int:
+def _iterate(p: Problem, solver: Any, time: float, h: float, tolerance: float, counts: Any) -> int:
     """Improves the stages until they are as good as the tolerance; UNSOLVED also if a value is not finite."""
-    z, xdot = matrix(p, solver + a.Z), matrix(p, solver + a.F)
-    c, factored, change = matrix(p, solver + a.METHOD)[a.C], vector(p, solver + a.FACTORED), vector(p, a.CHANGE)
-    is_full_newton, num_stages = vector(p, a.KNOBS)[a.IS_FULL_NEWTON], len(z)
+    newton, z, xdot, c, factored = newton_of(p), solver.z, solver.xdot, solver.c, solver.factored
+    change, is_full_newton, num_stages = newton.change, newton.knobs["is_full_newton"], len(z)
     size_before = math.nan
     for iteration in range(_MAX_ITERATIONS):
         if is_full_newton:
@@ -145,7 +142,7 @@ def _iterate(p: Problem, solver: int, time: float, h: float, tolerance: float, c
             if status != SUCCEEDED:
                 return status
         for k in range(num_stages):
-            add(change, vector(p, a.OFFSET), z[k])
+            add(change, newton.offset, z[k])
             move(p, time + c[k] * h, change)
             status = evaluate(p, xdot[k])
             if status != SUCCEEDED:
@@ -159,7 +156,7 @@ def _iterate(p: Problem, solver: int, time: float, h: float, tolerance: float, c
             return f.UNSOLVED
         if iteration > 0:
             theta = size / size_before
-            factored[a.RATE] = theta
+            factored["rate"] = theta
             if theta >= 1.0:
                 return SUCCEEDED if size <= _NOISE * tolerance else f.UNSOLVED
             cautious = max(theta, _LEAST_RATE)
@@ -173,15 +170,15 @@ def _iterate(p: Problem, solver: int, time: float, h: float, tolerance: float, c
 
 
 @device
-def _factor_for(p: Problem, solver: int, h: float, counts: Any) -> None:
+def _factor_for(p: Problem, solver: Any, h: float, counts: Any) -> None:
     """Prepares to solve (2) for steps of size h, unless the factors there are serve as well."""
-    kept, factored = vector(p, a.KEPT), vector(p, solver + a.FACTORED)
-    is_same_J = factored[a.FACTORED_FOR] == kept[a.J_NUMBER]
-    if not (is_same_J and abs(h - factored[a.H_FACTORED]) <= _SAME_STEP_SIZE * h):
-        factored[a.FACTORED_FOR] = -1.0
+    kept, factored = newton_of(p).kept, solver.factored
+    is_same_J = factored["J_number"] == kept["J_number"]
+    if not (is_same_J and abs(h - factored["h"]) <= _SAME_STEP_SIZE * h):
+        factored["J_number"] = -1.0
         save_bulk(p)
-        factor(p, solver, matrix(p, a.J), h)
-        factored[a.FACTORED_FOR], factored[a.H_FACTORED] = kept[a.J_NUMBER], h
+        factor(p, solver, newton_of(p).J, h)
+        factored["J_number"], factored["h"] = kept["J_number"], h
         counts.factorizations += 1
 
 
@@ -191,31 +188,31 @@ def _factor_for(p: Problem, solver: int, h: float, counts: Any) -> None:
 @device
 def linearize_at_start(p: Problem, counts: Any) -> int:
     """Computes the Jacobian at the start of the step."""
-    kept = vector(p, a.KEPT)
-    copy(vector(p, a.X_BASE), vector(p, a.X_START))
-    copy(vector(p, a.XDOT_BASE), vector(p, a.XDOT_START))
-    kept[a.J_NUMBER] += 1.0
+    newton, kept = newton_of(p), newton_of(p).kept
+    copy(newton.x_base, newton.x_start)
+    copy(newton.xdot_base, newton.xdot_start)
+    kept["J_number"] += 1.0
     save_bulk(p)
-    status = _take_differences(p, step_of(p).start, matrix(p, a.J), counts)
-    kept[a.HAS_J] = 1.0 if status == SUCCEEDED else 0.0
+    status = _take_differences(p, step_of(p).start, newton.J, counts)
+    kept["has_J"] = 1.0 if status == SUCCEEDED else 0.0
     return status
 
 
 @device
-def _linearize_at_end(p: Problem, solver: int, time: float, h: float, counts: Any) -> int:
+def _linearize_at_end(p: Problem, solver: Any, time: float, h: float, counts: Any) -> int:
     """Prepares to solve (2) with a Jacobian at the last stage, for one iteration."""
-    z, change = matrix(p, solver + a.Z), vector(p, a.CHANGE)
-    add(change, vector(p, a.OFFSET), z[len(z) - 1])
+    newton, z, change = newton_of(p), solver.z, newton_of(p).change
+    add(change, newton.offset, z[len(z) - 1])
     move(p, time + h, change)
-    status = evaluate(p, vector(p, a.XDOT_BASE))
+    status = evaluate(p, newton.xdot_base)
     if status != SUCCEEDED:
         return status
     counts.evaluations += 1
-    copy(vector(p, a.X_BASE), state_of(p))
-    J = matrix(p, a.J_ITERATION)
+    copy(newton.x_base, state_of(p))
+    J = newton.J_iteration
     status = _take_differences(p, time + h, J, counts)
     if status == SUCCEEDED:
-        vector(p, solver + a.FACTORED)[a.FACTORED_FOR] = -1.0
+        solver.factored["J_number"] = -1.0
         save_bulk(p)
         factor(p, solver, J, h)
         counts.factorizations += 1
@@ -224,9 +221,9 @@ def _linearize_at_end(p: Problem, solver: int, time: float, h: float, counts: An
 
 @device
 def _take_differences(p: Problem, time: float, J: Any, counts: Any) -> int:
-    """The partials of the derivatives at X_BASE, where they are XDOT_BASE; row j is for variable j."""
-    x, up, down = vector(p, a.X_BASE), vector(p, a.XDOT_UP), vector(p, a.XDOT_BASE)
-    is_central = vector(p, a.KNOBS)[a.IS_CENTRAL]
+    """The partials of the derivatives at x_base, where they are xdot_base; row j is for variable j."""
+    newton = newton_of(p)
+    x, up, down, is_central = newton.x_base, newton.xdot_up, newton.xdot_base, newton.knobs["is_central"]
     num_evaluations = 0
     for j in range(len(x)):
         value = x[j]
@@ -243,7 +240,7 @@ def _take_differences(p: Problem, time: float, J: Any, counts: Any) -> int:
             x[j] = value - step
             width += (value - x[j]).real
             go_to(p, time, x)
-            down = vector(p, a.XDOT_DOWN)
+            down = newton.xdot_down
             status = evaluate(p, down)
             num_evaluations += 1
         if status != SUCCEEDED:

@@ -12,14 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.analysis.integrators import newton_arrays as a
-from merganser.analysis.integrators.problem import (
-    complex_matrix,
-    complex_vector,
-    integer_vector,
-    matrix,
-    vector,
-)
+from merganser.analysis.integrators.newton_arrays import ConjugatePair, RealEigenvalue, SolverArrays, newton_of
 from merganser.analysis.integrators.small_lu import factor_shifted, solve_factored
 from merganser.framework.native import compiled_form, device
 
@@ -42,26 +35,25 @@ def _difference(column_out: Array, up: Array, down: Array, width: float) -> None
         column_out[i] = (up[i] - down[i]) / width
 
 
-def factor(p: ImplicitIntegrator, solver: int, J: Array, h: float) -> None:
+def factor(p: ImplicitIntegrator, solver: Any, J: Array, h: float) -> None:
     """Factors the matrices of (2)."""
-    for method, lu, pivots in _eigenvalues(p, solver):
-        p._linear_algebra.factor(method[a.LAMBDA, 0] / h, J, lu, pivots)
+    for part in _parts(solver):
+        p._linear_algebra.factor(part.value[0] / h, J, part.lu, part.pivots)
 
 
 @compiled_form(factor)
-def _factor(p: int, solver: int, J: Array, h: float) -> None:
-    mu = matrix(p, solver + a.METHOD)[a.LAMBDA, 0]
-    complex_mu = complex_matrix(p, solver + a.METHOD_COMPLEX)[a.LAMBDA, 0]
+def _factor(p: int, solver: Any, J: Array, h: float) -> None:
+    real, pair = solver.real, solver.pair
+    mu, complex_mu = real.value[0], pair.value[0]
     if mu != 0.0:
-        factor_shifted(mu / h, J, matrix(p, solver + a.LU), integer_vector(p, solver + a.PIVOTS))
+        factor_shifted(mu / h, J, real.lu, real.pivots)
     if complex_mu != 0.0:
-        lu, pivots = complex_matrix(p, solver + a.LU_COMPLEX), integer_vector(p, solver + a.PIVOTS_COMPLEX)
-        factor_shifted(complex_mu / h, J, lu, pivots)
+        factor_shifted(complex_mu / h, J, pair.lu, pair.pivots)
 
 
-def improve(p: ImplicitIntegrator, solver: int, h: float) -> float:
+def improve(p: ImplicitIntegrator, solver: Any, h: float) -> float:
     """Adds the dz of (2) to the stages; returns its largest magnitude, nan if a value is not finite."""
-    z, xdot = p._arrays[solver + a.Z], p._arrays[solver + a.F]
+    z, xdot = solver.z, solver.xdot
     if not np.isfinite(xdot).all():
         return math.nan
     dz = _change(p, solver, xdot.real, z.real, h)
@@ -72,46 +64,43 @@ def improve(p: ImplicitIntegrator, solver: int, h: float) -> float:
     return size if math.isfinite(size) else math.nan
 
 
-def _change(p: ImplicitIntegrator, solver: int, xdot: Array, z: Array, h: float) -> Array:
-    J, dz = p._arrays[a.J_ITERATION if p._knobs[a.IS_FULL_NEWTON] else a.J], np.zeros(z.shape)
-    for method, lu, pivots in _eigenvalues(p, solver):
-        mu = method[a.LAMBDA, 0] / h
-        residual = method[a.T_INVERSE] @ xdot - mu * (method[a.T_INVERSE] @ z)
-        dw = p._linear_algebra.solve(mu, J, lu, pivots, residual)
-        dz += np.outer(method[a.T_COLUMN], dw).real
+def _change(p: ImplicitIntegrator, solver: SolverArrays, xdot: Array, z: Array, h: float) -> Array:
+    newton, dz = newton_of(p), np.zeros(z.shape)
+    J = newton.J_iteration if newton.knobs["is_full_newton"] else newton.J
+    for part in _parts(solver):
+        mu = part.value[0] / h
+        residual = part.T_inverse @ xdot - mu * (part.T_inverse @ z)
+        dw = p._linear_algebra.solve(mu, J, part.lu, part.pivots, residual)
+        dz += np.outer(part.T_column, dw).real
     return dz
 
 
-def _eigenvalues(p: ImplicitIntegrator, solver: int) -> list[tuple[Array, Array, Array]]:
-    """Rows of the method, factors and pivots for each eigenvalue."""
-    found = []
-    for method, lu, pivots in ((a.METHOD, a.LU, a.PIVOTS), (a.METHOD_COMPLEX, a.LU_COMPLEX, a.PIVOTS_COMPLEX)):
-        if p._arrays[solver + method][a.LAMBDA, 0] != 0.0:
-            found.append((p._arrays[solver + method], p._arrays[solver + lu], p._arrays[solver + pivots]))
-    return found
+def _parts(solver: SolverArrays) -> list[RealEigenvalue | ConjugatePair]:
+    """The eigenvalues that there are."""
+    parts: tuple[RealEigenvalue | ConjugatePair, ...] = solver.real, solver.pair
+    return [part for part in parts if part.value[0] != 0.0]
 
 
 @compiled_form(improve)
-def _improve(p: int, solver: int, h: float) -> float:
-    z, xdot = matrix(p, solver + a.Z), matrix(p, solver + a.F)
+def _improve(p: int, solver: Any, h: float) -> float:
+    z, xdot, real, pair = solver.z, solver.xdot, solver.real, solver.pair
     num_stages, n = z.shape
     for k in range(num_stages):
         for j in range(n):
             if not math.isfinite(xdot[k, j]):
                 return math.nan
-    method, complex_method = matrix(p, solver + a.METHOD), complex_matrix(p, solver + a.METHOD_COMPLEX)
-    has_real, has_complex = method[a.LAMBDA, 0] != 0.0, complex_method[a.LAMBDA, 0] != 0.0
-    dw, complex_dw = vector(p, a.RESIDUAL), complex_vector(p, a.RESIDUAL_COMPLEX)
+    has_real, has_complex = real.value[0] != 0.0, pair.value[0] != 0.0
+    dw, complex_dw = newton_of(p).residual, newton_of(p).residual_complex
     if has_real:
-        _residual(method, h, xdot, z, dw)
-        solve_factored(matrix(p, solver + a.LU), integer_vector(p, solver + a.PIVOTS), dw)
+        _residual(real, h, xdot, z, dw)
+        solve_factored(real.lu, real.pivots, dw)
     if has_complex:
-        _residual(complex_method, h, xdot, z, complex_dw)
-        lu, pivots = complex_matrix(p, solver + a.LU_COMPLEX), integer_vector(p, solver + a.PIVOTS_COMPLEX)
-        solve_factored(lu, pivots, complex_dw)
+        _residual(pair, h, xdot, z, complex_dw)
+        solve_factored(pair.lu, pair.pivots, complex_dw)
+    T_column, complex_T_column = real.T_column, pair.T_column
     size = 0.0
     for k in range(num_stages):
-        t, complex_t = method[a.T_COLUMN, k], complex_method[a.T_COLUMN, k]
+        t, complex_t = T_column[k], complex_T_column[k]
         for j in range(n):
             dz = t * dw[j] if has_real else 0.0
             if has_complex:
@@ -126,7 +115,7 @@ def _improve(p: int, solver: int, h: float) -> float:
 @device
 def _residual(
     # In:
-    method: Array,  # rows of the method that belong to one eigenvalue
+    part: Any,  # RealEigenvalue or ConjugatePair
     h: float,
     xdot: Array,  # derivatives at the stages, shape [stages, n]
     z: Array,  # shape [stages, n]
@@ -134,11 +123,11 @@ def _residual(
     residual_out: Array,  # shape [n]
 ) -> None:
     """The right-hand side of (2)."""
-    mu = method[a.LAMBDA, 0] / h
+    mu, T_inverse = part.value[0] / h, part.T_inverse
     for j in range(z.shape[1]):
-        from_f = method[a.T_INVERSE, 0] * xdot[0, j]
-        from_z = method[a.T_INVERSE, 0] * z[0, j]
+        from_f = T_inverse[0] * xdot[0, j]
+        from_z = T_inverse[0] * z[0, j]
         for k in range(1, len(z)):
-            from_f += method[a.T_INVERSE, k] * xdot[k, j]
-            from_z += method[a.T_INVERSE, k] * z[k, j]
+            from_f += T_inverse[k] * xdot[k, j]
+            from_z += T_inverse[k] * z[k, j]
         residual_out[j] = from_f - mu * from_z

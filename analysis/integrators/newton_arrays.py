@@ -1,72 +1,125 @@
-"""The arrays of implicit methods, by number, and what stands in them."""
+"""The arrays of implicit methods."""
 
 from __future__ import annotations
 
-import itertools
+from typing import Annotated, Any, NamedTuple
 
-_number = itertools.count()
-KNOBS = next(_number)  # see below
-KEPT = next(_number)
-X_START = next(_number)  # state and derivatives at the start of the step
-XDOT_START = next(_number)
-OFFSET = next(_number)  # from the start of the step to where stages are counted from
-CHANGE = next(_number)  # room
-X_BASE = next(_number)  # where a Jacobian is computed
-XDOT_BASE = next(_number)
-XDOT_UP = next(_number)  # room for derivatives next to it
-XDOT_DOWN = next(_number)
-J = next(_number)  # Jacobians stand by columns: J[j, i] = d xdot_i / d x_j
-J_ITERATION = next(_number)  # that for one iteration
-RESIDUAL = next(_number)  # room
-RESIDUAL_COMPLEX = next(_number)
-NUM_COMMON = next(_number)
+import numpy as np
 
-_number = itertools.count()
-# Those of one solver, counted from its first one.
-METHOD = next(_number)  # rows of numbers of the method, see below
-METHOD_COMPLEX = next(_number)
-Z = next(_number)  # changes of the state up to the stages, shape [stages, n]
-Z_GUESS = next(_number)
-F = next(_number)  # derivatives at the stages
-FACTORED = next(_number)  # see below
-LU = next(_number)  # factors for the real eigenvalue
-PIVOTS = next(_number)
-LU_COMPLEX = next(_number)  # and for a complex one
-PIVOTS_COMPLEX = next(_number)
-NUM_OF_SOLVER = next(_number)
+from merganser.analysis.integrators.step_state import StepProblem
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
+from merganser.framework.native.memory.records_of_arrays import COMPLEX, ArrayOf, Complexes, RecordOf, record_behind
 
-# Elements of KNOBS.
-IS_FULL_NEWTON, REUSES_JACOBIAN, IS_CENTRAL = range(3)
+__all__ = ["ConjugatePair", "NewtonArrays", "RealEigenvalue", "SolverArrays", "factored_dtype", "kept_dtype",
+           "knobs_dtype", "newton_of"]  # fmt: skip
 
-# Of KEPT; booleans are 1.0 and 0.0.
-(
-    HAS_J,  # whether there is a Jacobian that may be used
-    J_NUMBER,  # counts Jacobians
-    IS_NEW,  # whether it has been computed in this step
-    IS_SLOW,  # whether iterations converge too slowly for it to be used in the next step
-    H_LINEARIZED,  # size of the step that it was computed for
-    H_TRIED,  # size of the last step tried; 0 if its equations could not be solved
-    H_BEFORE,  # size of the last step; 0 if it says nothing about this one
-    FILTERED_FOR,  # number of the Jacobian in the factors for the error estimate
-    H_FILTERED,  # and the size of its step
-    NUM_KEPT,
-) = range(10)
+ComplexTable = Annotated[Any, ArrayOf(COMPLEX, 2)]
 
-# Of FACTORED.
-(
-    FACTORED_FOR,  # number of the Jacobian in the factors
-    H_FACTORED,  # and the size of its step
-    RATE,  # the last theta of the iterations
-    NUM_FACTORED,
-) = range(4)
+# All numbers are floats, as they are kept with others; booleans are 1.0 and 0.0.
+knobs_dtype = np.dtype([(name, np.float64) for name in ("is_full_newton", "reuses_jacobian", "is_central")])
+kept_dtype = np.dtype(
+    [
+        ("has_J", np.float64),  # whether there is a Jacobian that may be used
+        ("J_number", np.float64),  # counts Jacobians
+        ("is_new", np.float64),  # whether it has been computed in this step
+        ("is_slow", np.float64),  # whether iterations converge too slowly for it to be used in the next step
+        ("h_linearized", np.float64),  # size of the step that it was computed for
+        ("h_tried", np.float64),  # size of the last step tried; 0 if its equations could not be solved
+        ("h_before", np.float64),  # size of the last step; 0 if it says nothing about this one
+        ("filtered_for", np.float64),  # number of the Jacobian in the factors for the error estimate
+        ("h_filtered", np.float64),  # and the size of its step
+    ]
+)
+factored_dtype = np.dtype(
+    [
+        ("J_number", np.float64),  # of the Jacobian in the factors; -1 while there are none
+        ("h", np.float64),  # and the size of its step
+        ("rate", np.float64),  # the last theta of the iterations
+    ]
+)
 
-# Rows of METHOD; those of METHOD_COMPLEX are the first three.
-(
-    LAMBDA,  # the eigenvalue, once; 0 if there is none of this kind
-    T_INVERSE,  # row of T^-1 that belongs to it
-    T_COLUMN,  # column of T, twice that if it stands for two conjugates
-    C,
-    E,
-    GAMMA_0,  # once
-    EXTRAPOLATION,  # inverse of the matrix c_i^k: as many rows as there are stages
-) = range(7)
+
+class RealEigenvalue(NamedTuple):
+    """Equation (2) of newton.py for a real eigenvalue.
+
+    Attributes:
+        value: lambda, one element; 0 if there is none.
+        T_inverse: row of T^-1 that belongs to it.
+        T_column: column of T.
+        lu, pivots: factors.
+    """
+
+    value: Floats
+    T_inverse: Floats
+    T_column: Floats
+    lu: FloatTable
+    pivots: Integers
+
+
+class ConjugatePair(NamedTuple):
+    """The same for two conjugate eigenvalues, by the upper one of them; its column of T stands for both, doubled."""
+
+    value: Complexes
+    T_inverse: Complexes
+    T_column: Complexes
+    lu: ComplexTable
+    pivots: Integers
+
+
+class SolverArrays(NamedTuple):
+    """What solves the equations of one collocation method.
+
+    Attributes:
+        real, pair: by eigenvalues.
+        c, e, gamma_0: of the method, see collocation.py.
+        extrapolation: inverse of the matrix c_i^k.
+        z, z_guess: changes of the state up to the stages, shape [stages, n].
+        xdot: derivatives at the stages.
+        factored: what has been factored.
+    """
+
+    real: RealEigenvalue
+    pair: ConjugatePair
+    c: Floats
+    e: Floats
+    gamma_0: float
+    extrapolation: FloatTable
+    z: FloatTable
+    z_guess: FloatTable
+    xdot: FloatTable
+    factored: Annotated[Any, RecordOf(factored_dtype)]
+
+
+class NewtonArrays(NamedTuple):
+    """What all solvers of a method share; the arrays of a method begin with these.
+
+    Attributes:
+        knobs: settings.
+        kept: what is kept from step to step.
+        x_start, xdot_start: state and derivatives at the start of the step.
+        offset: from the start of the step to where stages are counted from.
+        change: workspace.
+        x_base, xdot_base: where a Jacobian is computed.
+        xdot_up, xdot_down: derivatives next to it.
+        J: Jacobian by columns: J[j, i] = d xdot_i / d x_j.
+        J_iteration: that for one iteration.
+        residual, residual_complex: workspace.
+    """
+
+    knobs: Annotated[Any, RecordOf(knobs_dtype)]
+    kept: Annotated[Any, RecordOf(kept_dtype)]
+    x_start: Floats
+    xdot_start: Floats
+    offset: Floats
+    change: Floats
+    x_base: Floats
+    xdot_base: Floats
+    xdot_up: Floats
+    xdot_down: Floats
+    J: FloatTable
+    J_iteration: FloatTable
+    residual: Floats
+    residual_complex: Complexes
+
+
+newton_of = record_behind(StepProblem, "arrays", NewtonArrays, lambda p: p._arrays.newton)

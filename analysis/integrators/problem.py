@@ -17,9 +17,8 @@ from merganser.analysis.integrators import step_state as f
 from merganser.analysis.integrators.step_state import StepProblem
 from merganser.framework.core.context.nonfinite import is_finite
 from merganser.framework.native import compiled_form, device
-from merganser.framework.native.memory.records_of_arrays import field_at_address, fields_of, record_at_address
+from merganser.framework.native.memory.records_of_arrays import field_at_address, record_at_address, record_behind
 from merganser.framework.native.memory.tape import SUCCEEDED, call_kernel, call_python
-from merganser.framework.native.memory.views import described_array
 
 if TYPE_CHECKING:
     from merganser.analysis.integrators.base import IntegratorBase
@@ -27,22 +26,19 @@ if TYPE_CHECKING:
 __all__ = [
     "Problem",
     "add",
+    "arrays_of_method",
     "attempt",
     "breaks_of",
     "clear",
     "combine",
-    "complex_matrix",
-    "complex_vector",
     "copy",
     "derivatives_change",
     "end_derivatives_of",
     "evaluate",
     "evaluate_start",
     "go_to",
-    "integer_vector",
     "is_finite_start",
     "largest",
-    "matrix",
     "move",
     "move_back",
     "multiply",
@@ -61,7 +57,6 @@ __all__ = [
     "step_problem_at",
     "subtract",
     "time_of",
-    "vector",
 ]
 
 Problem = Any  # an IntegratorBase, or an address
@@ -93,17 +88,13 @@ quaternions_of = field_at_address(StepProblem, "quaternions", lambda p: p._quate
 breaks_of = field_at_address(StepProblem, "breaks", lambda p: p._breaks)
 
 
-def _array(p: IntegratorBase, number: int) -> Any:
-    return p._arrays[number]
+def arrays_of_method(record: type) -> Any:
+    """A word for the arrays of a method, to be called with p.
 
-
-# Arrays of the method: vector(p, number) and matrix(p, number), of one and of two dimensions, or of other numbers.
-_AT = fields_of(StepProblem)["arrays"].start
-vector = described_array("float64", 1, _AT, _array)
-matrix = described_array("float64", 2, _AT, _array)
-complex_vector = described_array("complex128", 1, _AT, _array)
-complex_matrix = described_array("complex128", 2, _AT, _array)
-integer_vector = described_array("int64", 1, _AT, _array)
+    Args:
+        record: the class of records (framework/native/memory/records_of_arrays.py) of which the method makes one.
+    """
+    return record_behind(StepProblem, "arrays", record, lambda p: p._arrays)
 
 
 # ---------------------------------------------------------------------- time and state

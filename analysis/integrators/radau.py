@@ -3,47 +3,37 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.analysis.integrators import newton_arrays as a
 from merganser.analysis.integrators import step_state as f
 from merganser.analysis.integrators.collocation import CollocationMethod, radau_iia
 from merganser.analysis.integrators.implicit import ImplicitIntegrator, Shapes
 from merganser.analysis.integrators.newton import begin_attempt, linearize_at_start, solve
+from merganser.analysis.integrators.newton_arrays import NewtonArrays, SolverArrays, newton_of
 from merganser.analysis.integrators.problem import (
     Problem,
+    arrays_of_method,
     clear,
     copy,
     evaluate,
-    integer_vector,
     largest,
-    matrix,
     move,
     save_bulk,
     state_of,
     step_of,
-    vector,
 )
 from merganser.analysis.integrators.small_lu import factor_shifted, solve_factored
 from merganser.framework import Context, System
 from merganser.framework.native import compiled_form, device, kernel
+from merganser.framework.native.memory.hinted_types import Floats, FloatTable, Integers
 from merganser.framework.native.memory.tape import SUCCEEDED
 
 __all__ = ["Radau1Integrator", "Radau3Integrator", "RadauIntegrator", "RadauMethod"]
 
 Array = NDArray[Any]
-
-# Arrays after those of newton_arrays.py.
-_SOLVER = a.NUM_COMMON
-(
-    Z_BEFORE,  # the stages of the last step
-    X_TRIED,  # where the last step tried went
-    LU_FILTER,  # factors for the error estimate
-    PIVOTS_FILTER,
-) = range(_SOLVER + a.NUM_OF_SOLVER, _SOLVER + a.NUM_OF_SOLVER + 4)
 
 _FARTHEST_GUESS = 5.0  # a step is continued into the next up to this many times its size
 # A state that differs by no more than this share from where the last step went (unit quaternions were scaled) goes on
@@ -51,18 +41,40 @@ _FARTHEST_GUESS = 5.0  # a step is continued into the next up to this many times
 _SAME_STATE = 1e-9
 
 
+class RadauArrays(NamedTuple):
+    """The arrays of an attempt.
+
+    Attributes:
+        newton: what all solvers share.
+        solver: of the method.
+        z_before: the stages of the last step.
+        x_tried: where the last step tried went.
+        lu_filter, pivots_filter: factors for the error estimate.
+    """
+
+    newton: NewtonArrays
+    solver: SolverArrays
+    z_before: FloatTable
+    x_tried: Floats
+    lu_filter: FloatTable
+    pivots_filter: Integers
+
+
+_arrays_of = arrays_of_method(RadauArrays)
+
+
 @kernel
 def try_radau_step(p: Problem) -> int:
     """Solves equation (1) of collocation.py for the stages z, and estimates the error (5)."""
-    s, kept = step_of(p), vector(p, a.KEPT)
-    time, h, z = s.start, s.h, matrix(p, _SOLVER + a.Z)
+    s, kept, solver = step_of(p), newton_of(p).kept, _arrays_of(p).solver
+    time, h, z = s.start, s.h, solver.z
     s.error = 0.0
     _note_last_step(p)
     status = begin_attempt(p)
     if status != SUCCEEDED:
         return status
     _guess(p, h)
-    status = solve(p, _SOLVER, time, h, s.counts.of_result)
+    status = solve(p, solver, time, h, s.counts.of_result)
     if status == f.UNSOLVED:
         s.error = math.inf
         return SUCCEEDED
@@ -70,30 +82,31 @@ def try_radau_step(p: Problem) -> int:
         status = _estimate_error(p)
     if status == SUCCEEDED:
         move(p, time + h, z[len(z) - 1])
-        copy(vector(p, X_TRIED), state_of(p))
-        kept[a.H_TRIED] = h
+        copy(_arrays_of(p).x_tried, state_of(p))
+        kept["h_tried"] = h
     return status
 
 
 @device
 def _note_last_step(p: Problem) -> None:
     """Notes the stages of the last step, and whether this one goes on from there: the state may have been changed."""
-    kept, z, z_before = vector(p, a.KEPT), matrix(p, _SOLVER + a.Z), matrix(p, Z_BEFORE)
+    kept, z, z_before = newton_of(p).kept, _arrays_of(p).solver.z, _arrays_of(p).z_before
     if not step_of(p).knows_start:  # the last step tried was accepted
-        kept[a.H_BEFORE] = kept[a.H_TRIED] if is_near(vector(p, a.X_START), vector(p, X_TRIED)) else 0.0
+        goes_on = is_near(newton_of(p).x_start, _arrays_of(p).x_tried)
+        kept["h_before"] = kept["h_tried"] if goes_on else 0.0
         for k in range(len(z)):
             copy(z_before[k], z[k])
-    kept[a.H_TRIED] = 0.0
+    kept["h_tried"] = 0.0
 
 
 @device
 def _guess(p: Problem, h: float) -> None:
     """Begins with the continuation of the last step."""
-    h_before = vector(p, a.KEPT)[a.H_BEFORE]
+    h_before = newton_of(p).kept["h_before"]
     if h <= _FARTHEST_GUESS * h_before:
         extrapolate(p, h / h_before)
     else:
-        z = matrix(p, _SOLVER + a.Z)
+        z = _arrays_of(p).solver.z
         for k in range(len(z)):
             clear(z[k])
 
@@ -101,18 +114,18 @@ def _guess(p: Problem, h: float) -> None:
 @device
 def _estimate_error(p: Problem) -> int:
     """Sets the error of the step, equation (5)."""
-    s, kept, error = step_of(p), vector(p, a.KEPT), vector(p, a.RESIDUAL)
-    if not kept[a.HAS_J]:  # full Newton iterations keep none
+    s, kept, error = step_of(p), newton_of(p).kept, newton_of(p).residual
+    if not kept["has_J"]:  # full Newton iterations keep none
         status = linearize_at_start(p, s.counts.of_error)
         if status != SUCCEEDED:
             return status
     status = SUCCEEDED
-    _filter(p, vector(p, a.XDOT_START))
+    _filter(p, newton_of(p).xdot_start)
     s.error = largest(error)
-    if s.error > s.accuracy and kept[a.H_BEFORE] == 0.0:
+    if s.error > s.accuracy and kept["h_before"] == 0.0:
         # Far from equilibrium a stiff component spoils it; a second time through the filter mends that
         # (IV.8, (8.20)). Elsewhere that would hide steps that leap over a sudden change.
-        xdot = vector(p, a.XDOT_UP)
+        xdot = newton_of(p).xdot_up
         move(p, s.start, error)
         status = evaluate(p, xdot)
         if status == SUCCEEDED:
@@ -124,15 +137,15 @@ def _estimate_error(p: Problem) -> int:
 
 @device
 def _filter(p: Problem, xdot: Array) -> None:
-    """RESIDUAL = (I - h gamma_0 J)^-1 (h gamma_0 xdot + sum_i e_i z_i), equation (5)."""
-    s, kept, gamma_0 = step_of(p), vector(p, a.KEPT), matrix(p, _SOLVER + a.METHOD)[a.GAMMA_0, 0]
+    """residual = (I - h gamma_0 J)^-1 (h gamma_0 xdot + sum_i e_i z_i), equation (5)."""
+    s, kept, gamma_0 = step_of(p), newton_of(p).kept, _arrays_of(p).solver.gamma_0
     h = s.h
     mu = 1.0 / (gamma_0 * h)
-    if kept[a.FILTERED_FOR] != kept[a.J_NUMBER] or kept[a.H_FILTERED] != h:
-        kept[a.FILTERED_FOR] = -1.0
+    if kept["filtered_for"] != kept["J_number"] or kept["h_filtered"] != h:
+        kept["filtered_for"] = -1.0
         save_bulk(p)
         factor_filter(p, mu)
-        kept[a.FILTERED_FOR], kept[a.H_FILTERED] = kept[a.J_NUMBER], h
+        kept["filtered_for"], kept["h_filtered"] = kept["J_number"], h
         s.counts.of_error.factorizations += 1
     apply_filter(p, mu, xdot)
 
@@ -155,52 +168,55 @@ def _is_near(x: Array, x_tried: Array) -> bool:
 
 def extrapolate(p: RadauMethod, ratio: float) -> None:
     """Continues the polynomial through the stages of the last step into one that is `ratio` times as long."""
-    p._arrays[_SOLVER + a.Z][:] = p._method.extrapolate(p._arrays[Z_BEFORE], ratio)
+    p._arrays.solver.z[:] = p._method.extrapolate(p._arrays.z_before, ratio)
 
 
 @compiled_form(extrapolate)
 def _extrapolate(p: int, ratio: float) -> None:
-    z, z_before, method = matrix(p, _SOLVER + a.Z), matrix(p, Z_BEFORE), matrix(p, _SOLVER + a.METHOD)
+    solver, z_before = _arrays_of(p).solver, _arrays_of(p).z_before
+    z, c, extrapolation = solver.z, solver.c, solver.extrapolation
     num_stages, n = z.shape
     for k in range(num_stages):
         clear(z[k])
-        x = 1.0 + ratio * method[a.C, k]
+        x = 1.0 + ratio * c[k]
         for m in range(num_stages):
             weight, power = 0.0, 1.0
             for i in range(num_stages):
                 power *= x
-                weight += (power - 1.0) * method[a.EXTRAPOLATION + i, m]
+                weight += (power - 1.0) * extrapolation[i, m]
             for j in range(n):
                 z[k, j] += weight * z_before[m, j]
 
 
 def factor_filter(p: RadauMethod, mu: float) -> None:
     """Factors mu I - J for the error estimate."""
-    p._linear_algebra.factor(mu, p._arrays[a.J], p._arrays[LU_FILTER], p._arrays[PIVOTS_FILTER])
+    a = p._arrays
+    p._linear_algebra.factor(mu, a.newton.J, a.lu_filter, a.pivots_filter)
 
 
 @compiled_form(factor_filter)
 def _factor_filter(p: int, mu: float) -> None:
-    factor_shifted(mu, matrix(p, a.J), matrix(p, LU_FILTER), integer_vector(p, PIVOTS_FILTER))
+    a = _arrays_of(p)
+    factor_shifted(mu, a.newton.J, a.lu_filter, a.pivots_filter)
 
 
 def apply_filter(p: RadauMethod, mu: float, xdot: Array) -> None:
-    """RESIDUAL = (mu I - J)^-1 (xdot + mu sum_i e_i z_i)."""
-    right = xdot + mu * (p._method.e @ p._arrays[_SOLVER + a.Z])
-    p._arrays[a.RESIDUAL][:] = p._linear_algebra.solve(
-        mu, p._arrays[a.J], p._arrays[LU_FILTER], p._arrays[PIVOTS_FILTER], right
-    )
+    """residual = (mu I - J)^-1 (xdot + mu sum_i e_i z_i)."""
+    a = p._arrays
+    right = xdot + mu * (p._method.e @ a.solver.z)
+    a.newton.residual[:] = p._linear_algebra.solve(mu, a.newton.J, a.lu_filter, a.pivots_filter, right)
 
 
 @compiled_form(apply_filter)
 def _apply_filter(p: int, mu: float, xdot: Array) -> None:
-    z, e, error = matrix(p, _SOLVER + a.Z), matrix(p, _SOLVER + a.METHOD)[a.E], vector(p, a.RESIDUAL)
+    a = _arrays_of(p)
+    z, e, error = a.solver.z, a.solver.e, a.newton.residual
     for j in range(len(error)):
         total = e[0] * z[0, j]
         for k in range(1, len(z)):
             total += e[k] * z[k, j]
         error[j] = xdot[j] + mu * total
-    solve_factored(matrix(p, LU_FILTER), integer_vector(p, PIVOTS_FILTER), error)
+    solve_factored(a.lu_filter, a.pivots_filter, error)
 
 
 # ---------------------------------------------------------------------- integrators
@@ -221,6 +237,9 @@ class RadauMethod(ImplicitIntegrator):
 
     def _further_arrays(self, n: int, dtype: Any) -> tuple[Shapes, Shapes]:
         return [((self.num_stages, n), dtype), ((n,), dtype)], [((n, n), float), ((n,), np.int64)]
+
+    def _gather(self, newton: NewtonArrays, solvers: list[SolverArrays], further: list[Array]) -> RadauArrays:
+        return RadauArrays(newton, *solvers, *further)
 
 
 class Radau1Integrator(RadauMethod):

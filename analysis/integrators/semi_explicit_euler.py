@@ -2,44 +2,55 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from merganser.analysis.integrators.base import IntegratorBase
 from merganser.analysis.integrators.problem import (
     Problem,
+    arrays_of_method,
     evaluate,
     evaluate_start,
-    integer_vector,
     move,
     scale_at,
     step_of,
-    vector,
 )
 from merganser.framework import Context, System
 from merganser.framework.native import kernel
+from merganser.framework.native.memory.hinted_types import Floats, Integers
 from merganser.framework.native.memory.tape import SUCCEEDED
 
 __all__ = ["SemiExplicitEulerIntegrator"]
 
-# The arrays of an attempt.
-(
-    POSITIONS,  # where they stand in the state
-    OTHERS,  # and all else
-    XDOT_START,
-    XDOT,  # derivatives with the new velocities
-    CHANGE_OF_OTHERS,  # 0 for positions
-    CHANGE,
-) = range(6)
+
+class SemiExplicitEulerArrays(NamedTuple):
+    """The arrays of an attempt.
+
+    Attributes:
+        positions, others: where positions stand in the state, and all else.
+        xdot_start, xdot: derivatives at the start, and with the new velocities.
+        change_of_others: 0 for positions.
+        change: of the state.
+    """
+
+    positions: Integers
+    others: Integers
+    xdot_start: Floats
+    xdot: Floats
+    change_of_others: Floats
+    change: Floats
+
+
+_arrays_of = arrays_of_method(SemiExplicitEulerArrays)
 
 
 @kernel
 def try_semi_explicit_euler_step(p: Problem) -> int:
     """Equations (1) and (2) of SemiExplicitEulerIntegrator."""
-    s, positions, others = step_of(p), integer_vector(p, POSITIONS), integer_vector(p, OTHERS)
-    xdot_start, xdot = vector(p, XDOT_START), vector(p, XDOT)
-    change_of_others, change = vector(p, CHANGE_OF_OTHERS), vector(p, CHANGE)
+    s, a = step_of(p), _arrays_of(p)
+    positions, others, xdot_start, xdot = a.positions, a.others, a.xdot_start, a.xdot
+    change_of_others, change = a.change_of_others, a.change
     time, h = s.start, s.h
     s.error = 0.0
     status = evaluate_start(p, xdot_start)
@@ -85,8 +96,8 @@ class SemiExplicitEulerIntegrator(IntegratorBase):
     def get_error_estimate_order(self) -> int:
         return 0
 
-    def _make_arrays(self, n: int, dtype: Any) -> list[Any]:
+    def _make_arrays(self, n: int, dtype: Any) -> SemiExplicitEulerArrays:
         positions = np.array(self._bound_context().layout.xc_partition[0], dtype=np.int64)
         others = np.setdiff1d(np.arange(n), positions)
         xdot, change_of_others, change = np.zeros((3, n), dtype)
-        return [positions, others, self._xdot_start, xdot, change_of_others, change]
+        return SemiExplicitEulerArrays(positions, others, self._xdot_start, xdot, change_of_others, change)

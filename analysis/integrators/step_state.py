@@ -149,7 +149,7 @@ class StepProblem(NamedTuple):
         memory: numbers that the method keeps from step to step.
         memory_before: what they were at the start of the step.
         bulk, bulk_before: more such numbers, which change in few steps only, and are saved just before.
-        arrays: address of a list of the arrays of the method, see framework/native/memory/views.py.
+        arrays: address of the record of the arrays of the method.
     """
 
     step: Step

@@ -17,28 +17,27 @@ from merganser.analysis.integrators.problem import (
     derivatives_change,
     evaluate,
     go_to,
-    integer_vector,
     largest,
     multiply,
     state_changes,
     state_of,
     step_of,
     subtract,
-    vector,
 )
 from merganser.analysis.integrators.stepping import scale_quaternions
 from merganser.framework.native import device, kernel
 from merganser.framework.native.memory.tape import SUCCEEDED
-from merganser.multibody.cenic import arrays as a
+from merganser.multibody.cenic.arrays import arrays_of
 from merganser.multibody.cenic.responses import learn_responses, listen_ahead, set_lengths
 
 __all__ = ["try_contact_step"]
 
+
 @kernel
 def try_contact_step(p: Problem) -> int:
     """Equations (1) to (4) of CenicIntegrator."""
-    s = step_of(p)
-    start, whole, middle, end = vector(p, a.START), vector(p, a.WHOLE), vector(p, a.MIDDLE), vector(p, a.END)
+    s, a = step_of(p), arrays_of(p)
+    start, whole, middle, end = a.start, a.whole, a.middle, a.end
     time, h = s.start, s.h
     copy(start, state_of(p))
     end[0] = math.nan  # nothing has been brought anywhere as long as this attempt lasts,
@@ -81,7 +80,7 @@ def _compare(p: Problem, h: float, whole: Any, end: Any) -> None:
 def _know_responses(p: Problem, start: Any) -> int:
     """Learns once in a step how the inputs of plants follow their state, where they do."""
     s, status = step_of(p), SUCCEEDED
-    if integer_vector(p, a.COUNTS)[1] > 0 and not s.knows_start:
+    if arrays_of(p).num_following[0] > 0 and not s.knows_start:
         status = learn_responses(p, start)
         go_to(p, step_of(p).start, start)
         s.knows_start = status == SUCCEEDED
@@ -91,7 +90,7 @@ def _know_responses(p: Problem, start: Any) -> int:
 @device
 def _advance(p: Problem, h: float, x: Any, x_next: Any, is_start: bool) -> int:
     """A step of length h from where the Context is, x; leaves the state after it in x_next."""
-    if integer_vector(p, a.COUNTS)[1] > 0:
+    if arrays_of(p).num_following[0] > 0:
         status = listen_ahead(p, h, x, is_start)
         if status != SUCCEEDED:
             return status
@@ -108,7 +107,8 @@ def _advance(p: Problem, h: float, x: Any, x_next: Any, is_start: bool) -> int:
 @device
 def _part(p: Problem, h: float, x: Any, y: Any, k: int) -> float:
     """What a number of two states after a step of length h [s] contributes to (3) of CenicIntegrator."""
-    part: float = abs(x[k] - y[k]).real * (vector(p, a.WEIGHTS)[k] + h * vector(p, a.RATE_WEIGHTS)[k])
+    a = arrays_of(p)
+    part: float = abs(x[k] - y[k]).real * (a.weights[k] + h * a.rate_weights[k])
     return part
 
 
@@ -128,9 +128,10 @@ def _place_of_largest(p: Problem, h: float, x: Any, y: Any) -> int:
 @device
 def _blame(p: Problem, place: int) -> None:
     """Notes of an attempt that will be refused which number has the largest error."""
-    s, shortest = step_of(p), vector(p, a.SHORTEST)
-    integer_vector(p, a.BLAMES)[place] += 1
-    if shortest[a.SHORTEST_H] == 0.0 or s.h < shortest[a.SHORTEST_H]:
-        shortest[a.SHORTEST_H], shortest[a.SHORTEST_TIME] = s.h, s.start
-        shortest[a.SHORTEST_ERROR], shortest[a.SHORTEST_PLACE] = s.error, place
-        copy(vector(p, a.SHORTEST_START), vector(p, a.START))
+    s, a = step_of(p), arrays_of(p)
+    blames, shortest = a.blames, a.shortest
+    blames[place] += 1
+    if shortest["h"] == 0.0 or s.h < shortest["h"]:
+        shortest["h"], shortest["time"] = s.h, s.start
+        shortest["error"], shortest["place"] = s.error, place
+        copy(a.shortest_start, a.start)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from merganser.framework import Context, System
 from merganser.framework.core.inside import scalar_of
 from merganser.framework.core.scalars.scalars import scalar_named
 from merganser.framework.core.scalars.templates import ValueTemplate
+from merganser.multibody.cenic.arrays import CenicArrays, PlantArrays, refused_dtype
 from merganser.multibody.cenic.attempt import try_contact_step
 from merganser.multibody.cenic.moved_plants import MovedPlant, moved_plants
 from merganser.multibody.cenic.solver_parameters import IcfSolverParameters
@@ -75,8 +75,9 @@ class CenicIntegrator(IntegratorBase):
         self._parameters = IcfSolverParameters()
         self._moved: list[MovedPlant] = []
         self._tolerances: tuple[Any, ...] = ()
-        self._blames, self._shortest, self._shortest_start = np.zeros(0, np.int64), np.zeros(0), np.zeros(0)
-        self._counts = np.zeros(2, np.int64)  # of plants, and of those with inputs that follow their state
+        self._blames, self._shortest_start = np.zeros(0, np.int64), np.zeros(0)
+        self._shortest: Any = np.zeros(1, refused_dtype)[0]
+        self._num_following = np.zeros(1, np.int64)  # inputs of plants that follow their state
         if isinstance(system, System) and scalar_of(system) not in _scalars():
             raise TypeError(
                 f"CenicIntegrator: system '{system.GetSystemPathname()}' is one of {scalar_of(system).__name__}; only "
@@ -109,7 +110,7 @@ class CenicIntegrator(IntegratorBase):
         self._set_tolerances()
         for plant in self._moved:
             plant.motion.look_at_inputs()
-        self._counts[:] = len(self._moved), sum(plant.motion.heard.follow() for plant in self._moved)
+        self._num_following[:] = sum(plant.motion.heard.follow() for plant in self._moved)
 
     # ------------------------------------------------------------------ the solver
 
@@ -148,10 +149,10 @@ class CenicIntegrator(IntegratorBase):
 
     # ------------------------------------------------------------------ steps
 
-    def _make_arrays(self, n: int, dtype: Any) -> list[Array]:
-        blames, shortest = np.zeros(n, np.int64), np.zeros(4)
+    def _make_arrays(self, n: int, dtype: Any) -> CenicArrays:
+        blames, shortest = np.zeros(n, np.int64), np.zeros(1, refused_dtype)[0]
         weights, rate_weights = np.ones(n), np.zeros(n)
-        start, whole, middle, end, rates, predicted, room, shortest_start = (np.zeros(n, dtype) for _ in range(8))
+        start, whole, middle, end, rates, predicted, xdot, shortest_start = (np.zeros(n, dtype) for _ in range(8))
         for q in self.get_context().layout.root.unit_quaternions:
             weights[q : q + 4] = 2.0
         for plant in self._moved:
@@ -159,9 +160,14 @@ class CenicIntegrator(IntegratorBase):
             plant.motion.end = end[plant.state]
             plant.motion.heard.places[FIRST] = plant.state.start
         self._blames, self._shortest, self._shortest_start = blames, shortest, shortest_start
-        heard = [(plant.motion.lengths, plant.motion.heard.table, plant.motion.heard.places) for plant in self._moved]
-        of_states = start, whole, middle, end, blames, shortest, rates, predicted, room, shortest_start
-        return [self._counts, weights, rate_weights, *of_states, *itertools.chain(*heard)]
+        plants = tuple(
+            PlantArrays(plant.motion.lengths, plant.motion.heard.table, plant.motion.heard.places)
+            for plant in self._moved
+        )
+        return CenicArrays(
+            self._num_following, weights, rate_weights, start, whole, middle, end, blames, shortest, shortest_start,
+            rates, predicted, xdot, plants,
+        )  # fmt: skip
 
     def _attempt_step(self) -> int:
         """Tries a step in Python."""
@@ -177,7 +183,7 @@ class CenicIntegrator(IntegratorBase):
         super().ResetStatistics()
         for plant in self._moved:
             plant.motion.counts[:] = 0
-        self._blames[:], self._shortest[:] = 0, 0.0
+        self._blames[:], self._shortest["h"] = 0, 0.0
 
     def _summary(self) -> list[tuple[str, float]]:
         counts = sum((plant.motion.counts for plant in self._moved), np.zeros(2, np.int64)).tolist()

@@ -19,16 +19,13 @@ from merganser.analysis.integrators.problem import (
     derivatives_change,
     evaluate,
     go_to,
-    integer_vector,
-    matrix,
     step_of,
     time_of,
-    vector,
 )
 from merganser.analysis.integrators.stepping import scale_quaternions
 from merganser.framework.native import device
 from merganser.framework.native.memory.tape import SUCCEEDED
-from merganser.multibody.cenic import arrays as a
+from merganser.multibody.cenic.arrays import arrays_of
 from merganser.multibody.contact.responses import (
     ALL,
     ALONE,
@@ -53,14 +50,10 @@ _DIFFERENCE = 1e-7  # of positions and velocities, of these relative
 @device
 def set_lengths(p: Problem, h: float) -> None:
     """Tells all plants how long the next steps are, or what else they are to do."""
-    for n in range(integer_vector(p, a.COUNTS)[0]):
-        vector(p, _place(n, a.LENGTHS))[0] = h
-
-
-@device
-def _place(n: int, which: int) -> int:
-    """Number of an array of a plant."""
-    return a.FIRST_OF_PLANTS + a.OF_A_PLANT * n + which
+    plants = arrays_of(p).plants
+    for n in range(len(plants)):
+        lengths = plants[n].lengths
+        lengths[0] = h
 
 
 @device
@@ -75,24 +68,23 @@ def _listen_at(p: Problem, x: Any, xdot: Any) -> int:
 @device
 def learn_responses(p: Problem, start: Any) -> int:
     """Makes (3) and (4) where the step starts."""
-    status = _listen_at(p, start, vector(p, a.RATES))
-    num_plants = integer_vector(p, a.COUNTS)[0]
-    for n in range(num_plants):
-        table = matrix(p, _place(n, a.RESPONSES))
+    plants = arrays_of(p).plants
+    status = _listen_at(p, start, arrays_of(p).rates)
+    for n in range(len(plants)):
+        table = plants[n].responses
         for k in range(table.shape[1]):
             table[BEFORE, k] = table[HEARD, k]
-    for n in range(num_plants):
-        if status == SUCCEEDED and integer_vector(p, _place(n, a.PLACES))[WHAT_FOLLOWS] != ALONE:
-            status = _learn(p, start, n)
+    for n in range(len(plants)):
+        if status == SUCCEEDED and plants[n].places[WHAT_FOLLOWS] != ALONE:
+            status = _learn(p, start, plants[n])
     return status
 
 
 @device
-def _learn(p: Problem, start: Any, n: int) -> int:
-    """(3) and (4) of one plant."""
-    places, x, rates, room = (
-        integer_vector(p, _place(n, a.PLACES)), vector(p, a.PREDICTED), vector(p, a.RATES), vector(p, a.ROOM)
-    )  # fmt: skip
+def _learn(p: Problem, start: Any, plant: Any) -> int:
+    """(3) and (4) of one plant, by its PlantArrays."""
+    a, places = arrays_of(p), plant.places
+    x, rates, xdot = a.predicted, a.rates, a.xdot
     first, num_q, status = places[FIRST], places[NUM_Q], SUCCEEDED
     for i in range(places[NUM_V]):
         if status == SUCCEEDED and _is_acted_on(places, i):
@@ -100,14 +92,14 @@ def _learn(p: Problem, start: Any, n: int) -> int:
             difference = _DIFFERENCE * max(1.0, abs(start[place]))
             copy(x, start)
             x[place] += difference
-            status = _listen_at(p, x, room)
-            _note(p, n, i, BY_VELOCITY, difference)
+            status = _listen_at(p, x, xdot)
+            _note(plant, i, BY_VELOCITY, difference)
             copy(x, start)
             for k in range(first, first + num_q):
-                x[k] += _DIFFERENCE / difference * (room[k] - rates[k])
+                x[k] += _DIFFERENCE / difference * (xdot[k] - rates[k])
             if status == SUCCEEDED:
-                status = _listen_at(p, x, room)
-                _note(p, n, i, BY_POSITION, _DIFFERENCE)
+                status = _listen_at(p, x, xdot)
+                _note(plant, i, BY_POSITION, _DIFFERENCE)
     return status
 
 
@@ -121,9 +113,9 @@ def _is_acted_on(places: Any, i: int) -> bool:
 
 
 @device
-def _note(p: Problem, n: int, i: int, row: int, difference: float) -> None:
+def _note(plant: Any, i: int, row: int, difference: float) -> None:
     """How what acts on velocity i has changed since the start."""
-    places, table = integer_vector(p, _place(n, a.PLACES)), matrix(p, _place(n, a.RESPONSES))
+    places, table = plant.places, plant.responses
     for k in range(table.shape[1]):
         if places[NUM_PLACES + k] == i:
             table[row, k] = (table[HEARD, k] - table[BEFORE, k]) / difference
@@ -139,13 +131,14 @@ def listen_ahead(p: Problem, h: float, x: Any, is_start: bool) -> int:
         x: the state in the Context.
         is_start: whether it is that at the start of the step, where the rates are known.
     """
-    predicted, rates, status = vector(p, a.PREDICTED), vector(p, a.RATES), SUCCEEDED
+    a, status = arrays_of(p), SUCCEEDED
+    predicted, rates, plants = a.predicted, a.rates, a.plants
     if not is_start:
-        rates = vector(p, a.ROOM)
+        rates = a.xdot
         status = _listen_at(p, x, rates)
     copy(predicted, x)
-    for n in range(integer_vector(p, a.COUNTS)[0]):
-        places, table = integer_vector(p, _place(n, a.PLACES)), matrix(p, _place(n, a.RESPONSES))
+    for n in range(len(plants)):
+        places, table = plants[n].places, plants[n].responses
         for k in range(places[FIRST], places[FIRST] + places[NUM_Q]):
             predicted[k] += h * rates[k]
         for k in range(table.shape[1]):
@@ -154,6 +147,6 @@ def listen_ahead(p: Problem, h: float, x: Any, is_start: bool) -> int:
     if step_of(p).num_quaternions:
         scale_quaternions(p, predicted)
     if status == SUCCEEDED:
-        status = _listen_at(p, predicted, vector(p, a.ROOM))
+        status = _listen_at(p, predicted, a.xdot)
     go_to(p, time_of(p), x)
     return status

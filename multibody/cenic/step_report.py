@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import Context
-from merganser.multibody.cenic.arrays import SHORTEST_ERROR, SHORTEST_H, SHORTEST_PLACE, SHORTEST_TIME
 from merganser.multibody.cenic.moved_plants import MovedPlant
 from merganser.multibody.cenic.refused_attempt import describe_contact
 
@@ -41,10 +40,10 @@ def describe_step_sizes(
     causes = "; ".join(f"{blames[place]} times {_name_of(moved, place)}" for place in worst)
     others = total - int(blames[worst].sum())
     more = f"; {others} times others" if others else ""
-    h, time, place = float(shortest[SHORTEST_H]), float(shortest[SHORTEST_TIME]), int(shortest[SHORTEST_PLACE])
+    h, time, place = float(shortest["h"]), float(shortest["time"]), int(shortest["place"])
     return (
         f"{num_steps} steps were taken, {total} attempts were refused. The largest error was {causes}{more}. The "
-        f"shortest was one of {h:.3g} s at time {time:.6g} s, with the error {shortest[SHORTEST_ERROR]:.3g} in "
+        f"shortest was one of {h:.3g} s at time {time:.6g} s, with the error {shortest['error']:.3g} in "
         f"{_name_of(moved, place)}{_cause_of(moved, context, h, time, start, place)}."
     )
 

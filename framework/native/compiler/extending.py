@@ -87,13 +87,20 @@ class Later:
     Args:
         make: makes it.
         source: the function that says what it does, by default the same.
+        tell_rest: tells what it depends on beside this source.
     """
 
     _never_changes = True
 
-    def __init__(self, make: Callable[[], Any], source: Callable[..., Any] | None = None) -> None:
+    def __init__(
+        self,
+        make: Callable[[], Any],
+        source: Callable[..., Any] | None = None,
+        tell_rest: Callable[[], str] = str,
+    ) -> None:
         self._make = make
         self.source = make if source is None else source
+        self.tell_rest = tell_rest
         self._made: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
@@ -120,12 +127,17 @@ def _carray() -> Any:
 carray: Any = Later(_carray)
 
 
-def intrinsic(describe: Callable[..., Any], in_python: Callable[..., Any] | None = None) -> Any:
+def intrinsic(
+    describe: Callable[..., Any],
+    in_python: Callable[..., Any] | None = None,
+    tell_rest: Callable[[], str] = str,
+) -> Any:
     """Numba's `intrinsic` of a function that gives types of arguments and result, and what writes the code.
 
     Args:
         describe: the function.
         in_python: what Python calls; by default it is for compiled code only.
+        tell_rest: tells what the code depends on beside the source of `describe`.
     """
 
     def make() -> Any:
@@ -134,9 +146,9 @@ def intrinsic(describe: Callable[..., Any], in_python: Callable[..., Any] | None
         return intrinsic(describe)
 
     if in_python is None:
-        return Later(make, describe)
+        return Later(make, describe, tell_rest)
     kind: Any = type("Later", (Later,), {"__call__": staticmethod(in_python)})  # without a call in between
-    return kind(make, describe)
+    return kind(make, describe, tell_rest)
 
 
 def overload(function: Callable[..., Any], **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

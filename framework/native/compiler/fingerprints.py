@@ -118,8 +118,11 @@ class _Digest:
                 self._add_value(item, names)
         elif _is_of_library(value) or isinstance(value, (python_types.BuiltinFunctionType, np.ufunc)):
             self._add(f"{getattr(value, '__module__', None)}.{value.__name__}")
-        elif isinstance(value, (python_types.FunctionType, Later)):
-            self.add_function(value.source if isinstance(value, Later) else value)
+        elif isinstance(value, python_types.FunctionType):
+            self.add_function(value)
+        elif isinstance(value, Later):
+            self._add(value.tell_rest())
+            self.add_function(value.source)
         else:
             raise _UnknownError
 

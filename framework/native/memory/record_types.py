@@ -38,7 +38,7 @@ from merganser.framework.native.memory.records_of_arrays import (
     size_of,
 )
 
-__all__ = ["describe_field_at_address", "describe_record", "describe_record_at_address"]
+__all__ = ["describe_field_at_address", "describe_record", "describe_record_at_address", "describe_record_behind"]
 
 _VALUES, _INTEGERS = types.CPointer(types.float64), types.CPointer(types.int64)
 
@@ -100,6 +100,17 @@ def describe_field_at_address(record: type, name: str, address: Any) -> Any:
         return _read(context, builder, field, *_at(context, builder, arguments[0]))
 
     return _type_of(field)(types.int64), generate
+
+
+def describe_record_behind(holder: type, name: str, record: type, address: Any) -> Any:
+    """Numba's description of `record_behind`."""
+    field = fields_of(holder)[name]
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address = _read(context, builder, field, *_at(context, builder, arguments[0]))
+        return _pointers(context, builder, signature.return_type, *_at(context, builder, address))
+
+    return _RecordType(record)(types.int64), generate
 
 
 def _at(context: Any, builder: Any, address: Any) -> list[Any]:

@@ -36,13 +36,13 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hi
 import numpy as np
 
 from merganser.framework.core.context.native_code import Argument
-from merganser.framework.native.compiler.extending import import_whole, intrinsic, tell_module
+from merganser.framework.native.compiler.extending import Later, import_whole, intrinsic, tell_module
 from merganser.framework.native.memory.addresses import address_of_array
 
 __all__ = ["COMPLEX", "FLOAT", "INTEGER", "ONE_VALUE", "ArrayOf", "Code", "Complexes", "Field", "Floats", "Integers",
            "Placed", "RecordOf", "address_of_record", "clear_record", "copy_of_record", "field_at_address",
-           "fields_of", "integers_of", "new_record", "numbers_of", "place_arrays", "placed_beside", "record_at",
-           "record_at_address", "size_of"]  # fmt: skip
+           "fields_of", "integers_of", "is_record_class", "new_record", "numbers_of", "place_arrays",
+           "placed_beside", "record_at", "record_at_address", "record_behind", "records_behind", "size_of"]  # fmt: skip
 
 FLOAT, INTEGER, COMPLEX = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.complex128)
 ONE_VALUE = "one value"
@@ -209,7 +209,8 @@ def _integers(name: str, kind: Any, value: Any) -> tuple[Argument, ...]:
     if isinstance(kind, ArrayOf):
         is_right = isinstance(value, np.ndarray) and value.dtype == kind.dtype and value.ndim == kind.num_dimensions
         if not (is_right and value.flags.c_contiguous):
-            raise TypeError(f"{name} must be a contiguous array of {kind.dtype}, got {value!r:.100}.")
+            dimensions = f"{kind.num_dimensions} dimension{'s' if kind.num_dimensions > 1 else ''}"
+            raise TypeError(f"{name} must be a contiguous array of {kind.dtype} of {dimensions}, got {value!r:.100}.")
         return (address_of_array(value), *value.shape)
     if isinstance(kind, RecordOf):
         if getattr(value, "dtype", None) != kind.dtype:
@@ -292,18 +293,23 @@ def record_at(record: Any) -> Any:
         record_types = import_whole("merganser.framework.native.memory.record_types")
         return record_types.describe_record(record, values, integers)
 
-    return intrinsic(describe)
+    return intrinsic(describe, tell_rest=lambda: _description(record))
 
 
 @functools.cache
-def record_at_address(record: Any) -> Any:
-    """What compiled code calls with the address of a record that is no part of a Context; it gives the record."""
+def record_at_address(record: Any, in_python: Callable[..., Any] | None = None) -> Any:
+    """What compiled code calls with the address of a record that is no part of a Context; it gives the record.
+
+    Args:
+        record: the class.
+        in_python: what Python calls; by default it is for compiled code only.
+    """
 
     def describe(typingctx: Any, address: Any) -> Any:
         record_types = import_whole("merganser.framework.native.memory.record_types")
         return record_types.describe_record_at_address(record, address)
 
-    return intrinsic(describe)
+    return intrinsic(describe, in_python, lambda: _description(record))
 
 
 def field_at_address(record: Any, name: str, in_python: Callable[..., Any]) -> Any:
@@ -321,7 +327,39 @@ def field_at_address(record: Any, name: str, in_python: Callable[..., Any]) -> A
         record_types = import_whole("merganser.framework.native.memory.record_types")
         return record_types.describe_field_at_address(record, name, address)
 
-    return intrinsic(describe, in_python)
+    return intrinsic(describe, in_python, lambda: _description(record))
+
+
+def record_behind(holder: Any, name: str, record: Any, in_python: Callable[..., Any]) -> Any:
+    """What compiled code calls with the address of a record; it gives another one, whose address stands in a field.
+
+    Args:
+        holder: the class of the first one.
+        name: of its field.
+        record: the class of the second one.
+        in_python: what Python calls.
+    """
+
+    def describe(typingctx: Any, address: Any) -> Any:
+        record_types = import_whole("merganser.framework.native.memory.record_types")
+        return record_types.describe_record_behind(holder, name, record, address)
+
+    word = intrinsic(describe, in_python, lambda: _description(holder) + name + _description(record))
+    word.record = record
+    return word
+
+
+def records_behind(function: Callable[..., Any]) -> set[Any]:
+    """The classes of records that a function asks for by words of `record_behind`, as far as it names these itself."""
+    words: Any = (function.__globals__.get(name) for name in function.__code__.co_names)
+    return {word.record for word in words if isinstance(word, Later) and hasattr(word, "record")}
+
+
+def _description(record: Any) -> str:
+    """All that compiled code has to know of a class of records."""
+    parts = [f"{name} {field}" for name, field in fields_of(record).items()]
+    parts += [_description(field.kind) for field in fields_of(record).values() if is_record_class(field.kind)]
+    return f"{record.__module__}.{record.__qualname__}({', '.join(parts)})"
 
 
 tell_module("merganser.framework.native.memory.record_types")

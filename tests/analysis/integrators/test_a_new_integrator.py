@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -17,11 +17,13 @@ import merganser.analysis.integrators as integrators
 from merganser.analysis import Simulator, Simulator_
 from merganser.framework import DiagramBuilder, LeafSystem
 from merganser.framework.autodiff import AutoDiffXd, ExtractGradient, ExtractValue, InitializeAutoDiff
+from merganser.framework.native.memory.hinted_types import Floats
 from merganser.framework.primitives import Integrator, LinearSystem, LogVectorOutput, Sine
 
 README = (Path(integrators.__file__).parent / "README.md").read_text()
 exec(re.findall(r"```python\n(.*?)```", README, re.DOTALL)[0])
 Midpoint: Any = globals()["MidpointIntegrator"]
+Arrays: Any = globals()["MidpointArrays"]
 
 
 class Cubic(LeafSystem):
@@ -81,23 +83,42 @@ def test_it_differentiates() -> None:
 
 
 class Columns(Midpoint):  # type: ignore[misc]
-    def _make_arrays(self, n: int, dtype: Any) -> list[Any]:
-        return [self._xdot_start, *np.zeros((n, 2), dtype).T]
+    def _make_arrays(self, n: int, dtype: Any) -> Any:
+        return Arrays(self._xdot_start, *np.zeros((n, 2), dtype).T)
 
 
 class Short(Midpoint):  # type: ignore[misc]
-    def _make_arrays(self, n: int, dtype: Any) -> list[Any]:
-        return [self._xdot_start, *np.zeros((2, n - 1), dtype)]
+    def _make_arrays(self, n: int, dtype: Any) -> Any:
+        return Arrays(self._xdot_start, *np.zeros((2, n - 1), dtype))
 
 
-@pytest.mark.parametrize("method", [Columns, Short])
+class Listed(Midpoint):  # type: ignore[misc]
+    def _make_arrays(self, n: int, dtype: Any) -> Any:
+        return [self._xdot_start, *np.zeros((2, n), dtype)]
+
+
+class OtherArrays(NamedTuple):
+    k_1: Floats
+
+
+class Other(Midpoint):  # type: ignore[misc]
+    def _make_arrays(self, n: int, dtype: Any) -> Any:
+        return OtherArrays(self._xdot_start)
+
+
+@pytest.mark.parametrize("method", [Columns, Short, Listed, Other])
 def test_arrays_that_compiled_code_would_misread_are_refused(method: Any) -> None:
     system = LinearSystem([[0.0, 1.0], [-1.0, 0.0]], np.zeros((2, 0)), np.eye(2), np.zeros((2, 0)))
     simulator = Simulator(system)
     simulator.set_use_native_plan(True, at_once=True)
     simulator.reset_integrator(method(system, simulator.get_context())).set_maximum_step_size(0.1)
     simulator.get_mutable_context().SetContinuousState([1.0, 0.0])
-    refusals = {Columns: (TypeError, "array 1 must be"), Short: (ValueError, "another size than the state, 2")}
+    refusals = {
+        Columns: (TypeError, r"Columns\._make_arrays: MidpointArrays\.k_2 must be a contiguous array of float64"),
+        Short: (ValueError, "another size than the state, 2"),
+        Listed: (TypeError, "must return a record of MidpointArrays, got list"),
+        Other: (TypeError, "must return a record of MidpointArrays, got OtherArrays"),
+    }
     with pytest.raises(refusals[method][0], match=refusals[method][1]):
         simulator.AdvanceTo(1.0)
     assert simulator.get_context().get_continuous_state_vector().CopyToVector().tolist() == [1.0, 0.0]
@@ -108,15 +129,22 @@ def test_it_has_its_order() -> None:
 
 
 WRONG = """
+from typing import NamedTuple
 import numpy as np
 from merganser.analysis.integrators import IntegratorBase
-from merganser.analysis.integrators.problem import evaluate_start, vector
+from merganser.analysis.integrators.problem import arrays_of_method, evaluate_start
 from merganser.framework.native import kernel
+from merganser.framework.native.memory.hinted_types import Floats
 from merganser.framework.primitives import LinearSystem
+
+class Arrays(NamedTuple):
+    k: Floats
+
+arrays_of = arrays_of_method(Arrays)
 
 @kernel
 def try_wrong_step(p):
-    k = vector(p, 0)
+    k = arrays_of(p).k
     status = evaluate_start(p, k)
     k[len(k)] = 1.0
     return status
@@ -127,7 +155,7 @@ class Wrong(IntegratorBase):
     get_error_estimate_order = lambda self: 0
 
     def _make_arrays(self, n, dtype):
-        return [self._xdot_start]
+        return Arrays(self._xdot_start)
 
 system = LinearSystem([[-1.0]], np.zeros((1, 0)), np.zeros((0, 1)), np.zeros((0, 0)))
 integrator = Wrong(system, system.CreateDefaultContext())

@@ -12,7 +12,6 @@ from differential_equations import PROBLEMS, Problem, make_integrator, solve_wit
 
 import merganser.analysis as analysis
 from merganser.analysis import JacobianComputationScheme
-from merganser.analysis.integrators import newton_arrays
 from merganser.analysis.integrators.collocation import radau_iia
 from merganser.analysis.integrators.jacobian import FullMatrix, VelocityMatrix
 
@@ -267,7 +266,7 @@ def test_jacobians_by_differences(scheme: JacobianComputationScheme, tolerance: 
     integrator.set_fixed_step_mode(True)
     integrator.set_maximum_step_size(1e-6)
     assert integrator.IntegrateWithSingleFixedStepToTime(1e-6)
-    np.testing.assert_allclose(integrator._arrays[newton_arrays.J].T, exact, atol=tolerance)
+    np.testing.assert_allclose(integrator._arrays.newton.J.T, exact, atol=tolerance)
 
 
 @pytest.mark.parametrize("mu", [10.0, 3.0 + 2.0j])

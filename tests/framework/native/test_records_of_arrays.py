@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from merganser.framework.native import device, kernel, kernel_address
+from merganser.framework.native.compiler.fingerprints import fingerprint
 from merganser.framework.native.memory.records_of_arrays import (
     FLOAT,
     INTEGER,
@@ -22,6 +23,7 @@ from merganser.framework.native.memory.records_of_arrays import (
     new_record,
     numbers_of,
     record_at,
+    record_at_address,
 )
 from merganser.framework.native.memory.tape import call_kernel, doubles_at, integers_at
 from merganser.framework.native.operations.operations import CompiledOperation, caller_of
@@ -176,3 +178,19 @@ def test_python_and_compiled_code_change_the_same_record() -> None:
         clear_record(clock)
         assert not numbers_of(clock).any()
     assert both[0] == both[1] == [43, pytest.approx(4.1375 + 42), 1]
+
+
+def test_code_that_reads_a_record_is_kept_for_records_with_the_same_fields_only() -> None:
+    def fingerprint_for(fields: list[tuple[str, Any]], inner: list[tuple[str, Any]]) -> str | None:
+        point = NamedTuple("Point", inner)  # type: ignore[misc]
+        point_at = record_at_address(NamedTuple("Line", [*fields, ("start", point)]))  # type: ignore[misc]
+
+        def read(address: int) -> Any:
+            return point_at(address).x
+
+        return fingerprint(read)
+
+    fields, swapped = [("x", int), ("y", float)], [("y", float), ("x", int)]
+    prints = [fingerprint_for(*each) for each in ((fields, fields), (swapped, fields), (fields, swapped))]
+    assert None not in prints and len(set(prints)) == 3
+    assert fingerprint_for(fields, fields) == prints[0]
