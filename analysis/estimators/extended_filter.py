@@ -63,9 +63,12 @@ class ExtendedFilter(NamedTuple):
 def new_record(common: FilterRecord) -> ExtendedFilter:
     """The record of a filter."""
     n, p = len(common.x), len(common.y)
-    vectors = (np.zeros(n), np.zeros(max(n, p)), np.zeros(max(n, p)), np.zeros(n))
-    shapes = (n, n), (p, n), (p, n), (p, p), (n, p), (n, p), (n, n), (n, n)
-    return ExtendedFilter(common, np.zeros(p), *map(np.zeros, shapes), *vectors)
+    of_states, of_outputs, square = np.zeros((n, p)), np.zeros((p, n)), np.zeros((n, n))
+    return ExtendedFilter(
+        common, error=np.zeros(p), A=square, C=of_outputs, CP=of_outputs.copy(), factors=np.zeros((p, p)), K=of_states,
+        KV=of_states.copy(), square=square.copy(), product=square.copy(), direction=np.zeros(n),
+        above=np.zeros(max(n, p)), below=np.zeros(max(n, p)), moved=np.zeros(n),
+    )  # fmt: skip
 
 
 _record_of = record_at_address(ExtendedFilter, lambda p: p.record)

@@ -58,8 +58,12 @@ def new_record(common: FilterRecord) -> UnscentedFilter:
     """The record of a filter."""
     n, p = len(common.x), len(common.y)
     count = 2 * n + 1
-    shapes = 1, count, count, (count, n), (count, p), (count, n), p, (n, p), (n, p), (n, n), (n, n), (p, p)
-    return UnscentedFilter(common, *map(np.zeros, shapes))
+    points, gain, square = np.zeros((count, n)), np.zeros((n, p)), np.zeros((n, n))
+    return UnscentedFilter(
+        common, spread=np.zeros(1), mean_weights=np.zeros(count), weights=np.zeros(count), points=points,
+        outputs=np.zeros((count, p)), images=points.copy(), mean_output=np.zeros(p), cross=gain, K=gain.copy(),
+        square=square, vectors=square.copy(), factors=np.zeros((p, p)),
+    )  # fmt: skip
 
 
 _record_of = record_at_address(UnscentedFilter, lambda p: p.record)

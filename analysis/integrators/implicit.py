@@ -181,10 +181,10 @@ class ImplicitIntegrator(IntegratorBase):
         self._memory, (kept_record, *small) = _carve(kept + further[0])
         self._kept = kept_record[0]
         self._bulk, (J, *large) = _carve(matrices + further[1])
-        vectors = [np.zeros(n, dtype) for _ in range(6)]
+        offset, change, x_base, xdot_base, xdot_up, xdot_down, residual = np.zeros((7, n), dtype)
         newton = NewtonArrays(
-            self._knobs, self._kept, self._x_start, self._xdot_start, *vectors, J, np.zeros((n, n)),
-            np.zeros(n, dtype), np.zeros(n, np.complex128),
+            self._knobs, self._kept, self._x_start, self._xdot_start, offset, change, x_base, xdot_base, xdot_up,
+            xdot_down, J, np.zeros((n, n)), residual, np.zeros(n, np.complex128),
         )  # fmt: skip
         made = []
         for method in solvers:
@@ -225,7 +225,8 @@ def _solver_arrays(
     """The arrays of a solver; of two conjugate eigenvalues the upper one counts double."""
     num_stages = len(method.c)
     real = RealEigenvalue(np.zeros(1), np.zeros(num_stages), np.zeros(num_stages), *factors)
-    pair = ConjugatePair(*(np.zeros(size, np.complex128) for size in (1, num_stages, num_stages)), *complex_factors)
+    value, T_inverse, T_column = (np.zeros(size, np.complex128) for size in (1, num_stages, num_stages))
+    pair = ConjugatePair(value, T_inverse, T_column, *complex_factors)
     for k, value in enumerate(method.eigenvalues):
         if abs(value.imag) < 1e-9:
             real.value[0], real.T_inverse[:], real.T_column[:] = value.real, method.T_inv[k].real, method.T[:, k].real

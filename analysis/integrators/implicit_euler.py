@@ -109,7 +109,8 @@ class _StepDoublingEuler(ImplicitIntegrator):
         return [radau_iia(1), radau_iia(1)]
 
     def _gather(self, newton: NewtonArrays, solvers: list[SolverArrays], further: list[Any]) -> EulerArrays:
-        return EulerArrays(newton, *solvers)
+        whole, half = solvers
+        return EulerArrays(newton, whole, half)
 
 
 class ImplicitEulerIntegrator(_StepDoublingEuler):

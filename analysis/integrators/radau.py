@@ -239,7 +239,8 @@ class RadauMethod(ImplicitIntegrator):
         return [((self.num_stages, n), dtype), ((n,), dtype)], [((n, n), float), ((n,), np.int64)]
 
     def _gather(self, newton: NewtonArrays, solvers: list[SolverArrays], further: list[Array]) -> RadauArrays:
-        return RadauArrays(newton, *solvers, *further)
+        (solver,), (z_before, x_tried, lu_filter, pivots_filter) = solvers, further
+        return RadauArrays(newton, solver, z_before, x_tried, lu_filter, pivots_filter)
 
 
 class Radau1Integrator(RadauMethod):
