@@ -182,7 +182,6 @@ class IntegratorBase(IntegratorSettings):
         self._step.error_order = int(self.get_error_estimate_order())
         self._may_be_compiled = _MAY_COMPILE and dtype == np.float64 and 0 < n <= self.most_compiled
         if self._may_be_compiled:
-            self._check_arrays()
             self._background_code = () if self.is_compiled_at_once else _background_code_of(type(self).attempt)
         self._compiled = None  # it knows the arrays by their addresses
         self._is_prepared = True
@@ -207,8 +206,8 @@ class IntegratorBase(IntegratorSettings):
         place_arrays(self._problem, breaks=breaks)
         self._given_breaks = given  # last: an interrupt before that leaves nothing half noted
 
-    def _check_arrays(self) -> None:
-        """Compiled code cannot see what arrays of an attempt are like.
+    def _integers_of_arrays(self) -> Any:
+        """What compiled code is told of the arrays of an attempt; it cannot see what they are like.
 
         Raises:
             TypeError: they are no record, that of another method, or not as it says.
@@ -222,7 +221,7 @@ class IntegratorBase(IntegratorSettings):
             if isinstance(array, np.ndarray) and not array.flags.writeable:
                 raise TypeError(f"{name}._make_arrays: {record.__name__}.{field} may not be written to.")
         try:
-            integers_of(self._arrays)
+            return integers_of(self._arrays)
         except TypeError as error:
             raise TypeError(f"{name}._make_arrays: {error}") from None
 

@@ -15,7 +15,6 @@ from merganser.framework.native.memory.addresses import address_of_array
 from merganser.framework.native.memory.records_of_arrays import (
     address_of_record,
     copy_of_record,
-    integers_of,
     place_arrays,
 )
 from merganser.framework.native.memory.tape import (
@@ -95,7 +94,7 @@ class CompiledSteps:
         integrator, problem = self._integrator, self._integrator._problem
         self.address: int = address_of_record(problem)
         problem.record, problem.in_python = map(id, self._callbacks)
-        self._arrays: NDArray[np.int64] = np.array(integers_of(integrator._arrays), dtype=np.int64)
+        self._arrays: NDArray[np.int64] = np.array(integrator._integers_of_arrays(), dtype=np.int64)
         problem.arrays = address_of_array(self._arrays)
         place_arrays(
             problem, time=integrator._store.flat[:1], state=integrator._x, xdot=integrator._xdot,
