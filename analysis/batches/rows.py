@@ -120,7 +120,7 @@ def _make_first_events_due(p: Any, now: Any, time: float) -> None:
     clocks = p.clocks
     forget_strikes(clocks, p.num_clocks)
     now.due, now.next_time = clocks_at(clocks, p.num_clocks, time), time
-    now.stage, now.num_steps, now.steps_left = f.ENDING, -1, 1
+    now.stage, now.time, now.num_steps, now.steps_left = f.ENDING, time, -1, 1
     now.boundary = math.inf
 
 
@@ -207,7 +207,7 @@ class BatchWorker:
         self.settled = self._find_settled()
         if not self.is_usable():
             raise LookupError
-        plan._enter(math.inf, -1, 0)
+        plan._enter(math.inf, 0)
         integrator._step.is_current = 0
         self._rows = rows = new_record(Rows)
         self._address: int = address_of_record(rows)

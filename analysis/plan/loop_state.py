@@ -28,25 +28,28 @@ from merganser.framework.native.memory.tape import AGAIN
 ) = range(AGAIN + 1, AGAIN + 7)
 READ_ANEW = AGAIN + 7  # what a handler comes to that has changed what the events after it read
 
-# Where the loop is.
+# Where a step is, see simulation/steps.py.
 (
     UPDATING,  # a step begins, with the updates that are pending
+    COMMITTING,  # updates are made that have been computed
     STEPPING,  # time passes
-    WATCHING,  # time passes, in a step that Python takes
-    ENDING,  # the step has ended: which events are due?
+    WATCHING,  # the same, in a step that Python takes for a compiled loop
+    ENDING,  # the step has ended
     PUBLISHING,
-    UPDATING_IN_PYTHON,  # Python makes the updates that are pending
-) = range(6)
+    UPDATING_IN_PYTHON,  # Python makes the updates that are pending, for a compiled loop
+) = range(7)
 
 
 class Progress(NamedTuple):
     """What changes as the loop runs; all is 0 when it is entered.
 
     Attributes:
-        stage: where the loop is.
+        stage: where the step is.
+        time: where the last step has ended [s].
         handled: how many operations of the events in progress need not be done again.
         returned: number of the operation of the handler that has returned last; -1 if none has.
-        pending: group of events that are due; -1 if there are none.
+        pending: group of the last events that were due.
+        flags: of those of its updates that have not been made, see below; 0 if there are none.
         due: which events are due at `next_time`, see EventSchedule.step_events.
         next_time: when clocks strike next, or a witness function has triggered [s].
         boundary: time where the advance ends [s].
@@ -63,9 +66,11 @@ class Progress(NamedTuple):
     """
 
     stage: int
+    time: float
     handled: int
     returned: int
     pending: int
+    flags: int
     due: int
     next_time: float
     boundary: float

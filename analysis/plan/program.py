@@ -157,9 +157,10 @@ class Program:
         row = new_record(f.Group)
         row.clocks = clocks
         changes = 0
+        row.flags = events.flags
         joining = [item for item in events.discrete if item[1].joins_discrete_updates]
         if not self._are_native([*events.unrestricted, *joining]):
-            row.flags = f.IS_LEFT_TO_PYTHON
+            row.flags = events.flags & f.HAS_PUBLISHES | f.HAS_STATE_UPDATES | f.IS_LEFT_TO_PYTHON
         else:
             if events.unrestricted:
                 changes |= self._add_state_updates(row, events.unrestricted)
@@ -195,7 +196,6 @@ class Program:
         Returns:
             The mask of what depends on what they change.
         """
-        row.flags |= f.HAS_STATE_UPDATES
         by_leaf = _by_leaf(events)
         row.state_inputs_begin, row.state_inputs_end, *_ = self._add_inputs(by_leaf, [True] * len(by_leaf))
         row.state_begin = len(self._assembly)
@@ -212,7 +212,6 @@ class Program:
 
     def _add_updates(self, row: Any, events: EventList) -> int:
         """Discrete updates and those that join them; returns the mask of what depends on what they change."""
-        row.flags |= f.HAS_UPDATES
         by_leaf = _by_leaf(events)
         native = [self._are_native(leaf) for leaf in by_leaf]
         row.update_inputs_begin, row.update_inputs_end, *masks = self._add_inputs(by_leaf, native)
@@ -223,7 +222,6 @@ class Program:
             context, event = leaf[0]
             down = context.layout.down
             changes |= down["xd"]
-            row.flags |= f.HAS_JOINING_UPDATES if event.joins_discrete_updates else f.HAS_DISCRETE_UPDATES
             if event.joins_discrete_updates:
                 changes |= down["xc"] | down["xa"]
             if is_native:
@@ -243,7 +241,6 @@ class Program:
 
     def _add_publishes(self, row: Any, events: EventList) -> None:
         """Publish events, one operation each."""
-        row.flags |= f.HAS_PUBLISHES
         single = [[item] for item in events]
         native = [self._are_native(item) for item in single]
         certain = [n for n, (_, event) in enumerate(events) if event.demand is None]
