@@ -113,15 +113,11 @@ def _load(p: Any, given: Any, row: Any) -> None:
 
 @device
 def _make_first_events_due(p: Any, now: Any, time: float) -> None:
-    """As Simulator.Initialize: what is due at the start is published, and updates wait for the first step.
-
-    It is as if a step had just ended; that is not counted.
-    """
+    """As Simulator.Initialize: what is due at the start is published, and updates wait for the first step."""
     clocks = p.clocks
     forget_strikes(clocks, p.num_clocks)
-    now.due, now.next_time = clocks_at(clocks, p.num_clocks, time), time
-    now.stage, now.time, now.num_steps, now.steps_left = f.ENDING, time, -1, 1
-    now.boundary = math.inf
+    now.due, now.time = clocks_at(clocks, p.num_clocks, time), time
+    now.stage, now.steps_left, now.boundary = f.PUBLISHING, 1, math.inf
 
 
 @kernel

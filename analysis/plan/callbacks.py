@@ -164,13 +164,10 @@ class WatchedStep:
         """Takes the step and notes what is due where it ends; if it fails, time and state are as before."""
         plan = self._plan
         plan.note_changes()
-        if plan.now.has_updated:  # other witness functions may count than before
-            self.watch.is_stale = True
-            plan.now.has_updated = 0
         now = plan.now
         now.stage = f.WATCHING
         try:
-            self.watch.step_towards(now.time, min(now.next_time, now.boundary))
+            self.watch.step_towards(now.time, min(now.next_time, now.boundary), now)
         finally:
             plan.note_what_is_known()
         note_end(now, plan.time(), self._schedule, self.watch)

@@ -116,11 +116,6 @@ def _commit(p: Any, now: Any, of_state: bool) -> None:
         run(p, group.state_commit_begin, group.state_commit_end)
     else:
         run(p, group.commit_begin, group.commit_end)
-    _note_updates(p, now, group)
-
-
-@device
-def _note_updates(p: Any, now: Any, group: Any) -> None:
     if group.flags & f.CHANGES_DERIVATIVES:
         step_of(p.step).is_current = 0
     now.changed |= 1 << min(f.FIRST_GROUP_BIT + now.pending, f.LAST_GROUP_BIT)

@@ -69,9 +69,8 @@ def make_plan(
 class Plan:
     """The compiled way to advance one Context.
 
-    It takes the same steps with the same events in the same order as `Simulator._advance_one_step`, and leaves to
-    that what is out of the ordinary, such as steps that fail. A step that ends where a witness function triggers is a
-    callback; its events are those of the loop.
+    It takes the steps of simulation/steps.py, as Python does, and leaves to Python what is out of the ordinary, such as
+    steps that fail. A step that ends where a witness function triggers is a callback; its events are those of the loop.
 
     An exception or interrupt may come at any moment, also while the program is made or grows. A program is therefore
     out of date until it is complete, and `leave` can be called again where it was cut short itself.

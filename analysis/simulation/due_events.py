@@ -44,17 +44,18 @@ class DueEvents:
     )  # fmt: skip
 
     def __init__(self, time: float, events: dict[int, SimultaneousEvents]) -> None:
-        self.time = self.next_time = time
+        self.time = self.next_time = self.boundary = time
         self.events, self.pending = events, NOTHING
         self.stage = UPDATING
         self.due = self.flags = self.state_is_updated = self.has_updated = self.must_stop = 0
         self.has_effect = False
         self.statuses: list[EventStatus] = []
         self.updates: UpdateList = ()
+        self.begun = NOTHING_BEGUN
+        self.status: SimulatorStatus  # from the first advance on
         self.last_word: EventStatus = DID_NOTHING
         self.last_time = math.nan
         self.num_steps = self.num_state_updates = self.num_updates = self.num_publishes = 0
-        self.begin_advance(SimulatorStatus(time))
 
     @property
     def owed(self) -> EventList:
@@ -63,7 +64,7 @@ class DueEvents:
 
     def begin_advance(self, status: SimulatorStatus) -> None:
         """Updates that have been computed before, and not been made, happen again, as all that are pending."""
-        self.status, self.boundary, self.must_stop, self.begun = status, status.boundary_time(), 0, NOTHING_BEGUN
+        self.status, self.boundary, self.must_stop, self.begun = status, status._boundary_time, 0, NOTHING_BEGUN
 
     def end_advance(self) -> None:
         """Who has asked for the advance learns what the events have come to."""

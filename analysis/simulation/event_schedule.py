@@ -6,13 +6,7 @@ import math
 import operator
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from merganser.analysis.plan.loop_state import (
-    HAS_DISCRETE_UPDATES,
-    HAS_JOINING_UPDATES,
-    HAS_PUBLISHES,
-    HAS_STATE_UPDATES,
-    HAS_UPDATES,
-)
+from merganser.analysis.plan import loop_state as f
 from merganser.analysis.simulation.arrivals import ArrivalWatch
 from merganser.analysis.simulation.clocks import (
     FINEST_PERIOD,
@@ -75,7 +69,7 @@ class EventSchedule:
     events are simultaneous; each such combination is sorted once, when it first occurs.
 
     Attributes:
-        events: simultaneous events that have been asked for, by number; -1 for those that publish at the start.
+        events: simultaneous events that have been asked for, by number; -1 for those at the start.
         initialization: events of the initialization of a simulation, its publish events apart.
         arrivals: looks for what comes from outside; None if nothing does.
         must_ask: whether things may come from outside without a notification, so that one has to ask at each step.
@@ -144,12 +138,11 @@ class EventSchedule:
             events = self.events[clocks] = self._select(clocks, {TriggerType.kPerStep}, clocks)
         return events
 
-    def first_publish_events(self, clocks: int, with_initialization: bool) -> int:
-        """The number of the publish events at the start of a simulation when these clocks strike."""
+    def first_publish_events(self, clocks: int, with_initialization: bool) -> SimultaneousEvents:
+        """The publish events at the start of a simulation when these clocks strike."""
         triggers = {TriggerType.kInitialization} if with_initialization else set()
         first = self._select(clocks, triggers | {TriggerType.kPerStep})
-        self.events[-1] = first._replace(unrestricted=[], discrete=[], flags=first.flags & HAS_PUBLISHES)
-        return -1
+        return SimultaneousEvents([], [], first.publish, -1, first.flags & f.HAS_PUBLISHES)
 
     def with_others(self, clocks: int, others: EventList) -> int:
         """A number for the events of clocks, given by their bits, and others: of witness functions, or arrivals."""
@@ -211,8 +204,8 @@ def _in_order(events: EventList) -> EventList:
 
 def _by_phase(events: EventList, number: int = -1) -> SimultaneousEvents:
     unrestricted, discrete, publish = in_phases(events) if events else ([], [], [])
-    flags = HAS_STATE_UPDATES * bool(unrestricted) | HAS_UPDATES * bool(discrete) | HAS_PUBLISHES * bool(publish)
+    flags = f.HAS_STATE_UPDATES * bool(unrestricted) | f.HAS_UPDATES * bool(discrete) | f.HAS_PUBLISHES * bool(publish)
     if discrete:
-        flags |= HAS_DISCRETE_UPDATES * (discrete[0][1].kind is EventKind.DISCRETE_UPDATE)
-        flags |= HAS_JOINING_UPDATES * discrete[-1][1].joins_discrete_updates
+        flags |= f.HAS_DISCRETE_UPDATES * (discrete[0][1].kind is EventKind.DISCRETE_UPDATE)
+        flags |= f.HAS_JOINING_UPDATES * discrete[-1][1].joins_discrete_updates
     return SimultaneousEvents(unrestricted, discrete, publish, number, flags)

@@ -244,16 +244,19 @@ class Simulator(SimulatorSettings):
         self.ResetStatistics()
         self._integrator.Initialize()
         time = self._time()
-        due = self._due
-        status = due.status
+        status, due = SimulatorStatus(time), self._due
+        due.begin_advance(status)
         if with_initialization:
             due.pending = self._schedule.initialization
             due.flags = due.pending.flags
-            make_updates(self, due)
+            if due.flags:
+                make_updates(self, due)
         clocks = self._schedule.clocks_at(time)
         if status.succeeded():
-            due.due, due.stage = self._schedule.first_publish_events(clocks, with_initialization), f.PUBLISHING
-            take_step(self, due)
+            first = due.events[-1] = self._schedule.first_publish_events(clocks, with_initialization)
+            if first.publish:
+                due.due, due.stage = -1, f.PUBLISHING
+                take_step(self, due)
             if self._publishes_at_initialization:
                 self._force_publish()
             self._consult_monitor(status)

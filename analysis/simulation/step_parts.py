@@ -42,9 +42,7 @@ def step_towards(p: Simulator, now: DueEvents, target: float) -> int:
     """Lets time pass up to `target` [s], or as far as one step gets; notes where it has ended."""
     time, watch = now.time, p._watch
     if watch is not None:
-        watch.is_stale = bool(watch.is_stale or now.has_updated)
-        now.has_updated = 0
-        watch.step_towards(time, target)
+        watch.step_towards(time, target, now)
         note_end(now, p._time(), p._schedule, watch)
         return SUCCEEDED
     if target > time:

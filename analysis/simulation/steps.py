@@ -20,19 +20,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from merganser.analysis.plan.loop_state import (
-    COMMITTING,
-    DONE,
-    ENDING,
-    HAS_DISCRETE_UPDATES,
-    HAS_JOINING_UPDATES,
-    HAS_STATE_UPDATES,
-    HAS_UPDATES,
-    PUBLISHING,
-    STEPPING,
-    STOPPED,
-    UPDATING,
-)
+from merganser.analysis.plan import loop_state as f
 from merganser.analysis.simulation.event_schedule import find_next_events
 from merganser.analysis.simulation.step_parts import commit, compute, publish, step_towards
 from merganser.framework.native import device
@@ -40,32 +28,32 @@ from merganser.framework.native.memory.tape import SUCCEEDED
 
 __all__ = ["end_step", "make_updates", "take_step"]
 
-_ANY_UPDATES = HAS_STATE_UPDATES | HAS_UPDATES
+_ANY_UPDATES = f.HAS_STATE_UPDATES | f.HAS_UPDATES
 
 
 @device
 def take_step(p: Any, now: Any) -> int:
     """Takes a step, or the rest of one, from its stage on."""
     outcome = SUCCEEDED
-    if now.stage == UPDATING:
+    if now.stage == f.UPDATING:
         if now.flags & _ANY_UPDATES:
             outcome = make_updates(p, now)
         if outcome == SUCCEEDED:
-            now.stage = STEPPING
-    if outcome == SUCCEEDED and now.stage == STEPPING:
+            now.stage = f.STEPPING
+    if outcome == SUCCEEDED and now.stage == f.STEPPING:
         outcome = find_next_events(p, now)
         if outcome == SUCCEEDED:
             outcome = step_towards(p, now, now.next_time if now.next_time < now.boundary else now.boundary)
-    if outcome == SUCCEEDED and now.stage == ENDING:
+    if outcome == SUCCEEDED and now.stage == f.ENDING:
         end_step(now)
     if outcome == SUCCEEDED:
         outcome = publish(p, now)
     if outcome == SUCCEEDED:
-        now.num_publishes, now.stage = now.num_publishes + (1 if now.has_effect else 0), UPDATING
+        now.num_publishes, now.stage = now.num_publishes + (1 if now.has_effect else 0), f.UPDATING
         if now.must_stop:
-            outcome = STOPPED
+            outcome = f.STOPPED
         elif now.time >= now.boundary:
-            outcome = DONE
+            outcome = f.DONE
     return outcome
 
 
@@ -74,7 +62,7 @@ def end_step(now: Any) -> None:
     """Counts a step that has ended."""
     if not now.time >= now.next_time:
         now.due = 0
-    now.num_steps, now.stage = now.num_steps + 1, PUBLISHING
+    now.num_steps, now.stage = now.num_steps + 1, f.PUBLISHING
 
 
 @device
@@ -86,26 +74,26 @@ def make_updates(p: Any, now: Any) -> int:
     """
     flags, outcome = now.flags, SUCCEEDED
     now.has_updated = 1
-    if flags & HAS_STATE_UPDATES and not now.state_is_updated:
+    if flags & f.HAS_STATE_UPDATES and not now.state_is_updated:
         outcome = compute(p, now, True)
         if outcome == SUCCEEDED and now.has_effect:
-            now.num_state_updates, now.state_is_updated, now.stage = now.num_state_updates + 1, 1, COMMITTING
+            now.num_state_updates, now.state_is_updated, now.stage = now.num_state_updates + 1, 1, f.COMMITTING
             commit(p, now, True)
-            now.stage = UPDATING
+            now.stage = f.UPDATING
         if outcome == SUCCEEDED:
             now.state_is_updated = 1
-    if outcome == SUCCEEDED and flags & HAS_UPDATES:
+    if outcome == SUCCEEDED and flags & f.HAS_UPDATES:
         outcome = compute(p, now, False)
         if outcome == SUCCEEDED and now.has_effect:
-            num_updates = now.num_updates + (1 if flags & HAS_DISCRETE_UPDATES else 0)
-            num_state_updates = now.num_state_updates + (1 if flags & HAS_JOINING_UPDATES else 0)
+            num_updates = now.num_updates + (1 if flags & f.HAS_DISCRETE_UPDATES else 0)
+            num_state_updates = now.num_state_updates + (1 if flags & f.HAS_JOINING_UPDATES else 0)
             now.num_updates, now.num_state_updates, now.flags, now.state_is_updated, now.stage = (
-                num_updates, num_state_updates, 0, 0, COMMITTING,
+                num_updates, num_state_updates, 0, 0, f.COMMITTING,
             )  # fmt: skip
             commit(p, now, False)
-            now.stage = UPDATING
+            now.stage = f.UPDATING
     if outcome == SUCCEEDED:
         now.flags, now.state_is_updated = 0, 0
         if now.must_stop:
-            now.flags, outcome = flags, STOPPED
+            now.flags, outcome = flags, f.STOPPED
     return outcome
