@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from merganser.analysis.plan import loop_state as f
+from merganser.analysis.simulation import step_codes as codes
 from merganser.analysis.simulation.step_parts import note_end
 from merganser.framework.core.context.derivatives import compute_for
 from merganser.framework.core.declarations.events import DID_ITS_WORK, DID_NOTHING, EventKind
@@ -143,7 +143,7 @@ class Handler:
             now.is_out_of_date = 1
             if self.comes_before_operations:
                 return AGAIN
-        return f.READ_ANEW if store.invalid & self._inputs else SUCCEEDED
+        return codes.READ_ANEW if store.invalid & self._inputs else SUCCEEDED
 
 
 class WatchedStep:
@@ -165,7 +165,7 @@ class WatchedStep:
         plan = self._plan
         plan.note_changes()
         now = plan.now
-        now.stage = f.WATCHING
+        now.stage = codes.WATCHING
         try:
             self.watch.step_towards(now.time, min(now.next_time, now.boundary), now)
         finally:

@@ -18,6 +18,7 @@ from merganser.analysis.integrators.step_state import TOO_FINE
 from merganser.analysis.plan import loop_state as f
 from merganser.analysis.plan.loop_state import group_of, problem_at
 from merganser.analysis.plan.running import evaluate, look_now_and_then, note_move, run
+from merganser.analysis.simulation import step_codes as codes
 from merganser.analysis.simulation.clocks import strike_after
 from merganser.analysis.simulation.event_schedule import find_next_events
 from merganser.analysis.simulation.step_parts import commit, compute, publish, step_towards
@@ -43,12 +44,12 @@ _SPREAD = 0x1E3779B97F4A7C15  # its product with small numbers has bits all over
 def advance(
     problem: int,  # address of a Problem
 ) -> int:
-    """Takes steps until there is a reason to end, see loop_state.py."""
+    """Takes steps until there is a reason to end, see step_codes.py."""
     p = problem_at(problem)
     now = p.progress
     outcome = SUCCEEDED
     while outcome == SUCCEEDED:
-        if now.stage == f.UPDATING:
+        if now.stage == codes.UPDATING:
             outcome = _begin_step(p, now)
         if outcome == SUCCEEDED:
             outcome = take_step(p, now)
@@ -60,7 +61,7 @@ def _begin_step(p: Any, now: Any) -> int:
     if now.is_out_of_date:
         return AGAIN
     if now.steps_left <= 0:
-        return f.PAUSE
+        return codes.PAUSE
     return look_now_and_then(p)
 
 
@@ -79,7 +80,7 @@ def _handle(p: Any, now: Any, inputs_begin: int, inputs_end: int, begin: int, en
             return outcome
         at = operations_at(p.operations).at
         now.handled = at - begin + (1 if now.returned == at else 0)
-        if outcome != f.READ_ANEW:
+        if outcome != codes.READ_ANEW:
             return outcome
         outcome = run(p, inputs_begin, inputs_end)
     return outcome
@@ -91,7 +92,7 @@ def _compute(p: Any, now: Any, of_state: bool) -> int:
     """If an operation fails nothing is changed; Python then says why."""
     group = group_of(p, now.pending)
     now.has_effect = 0
-    if group.flags & f.IS_LEFT_TO_PYTHON:
+    if group.flags & codes.IS_LEFT_TO_PYTHON:
         outcome = call_python(p.update_in_python, p.failure)
     elif of_state:
         outcome = run(p, group.state_inputs_begin, group.state_inputs_end)
@@ -99,13 +100,13 @@ def _compute(p: Any, now: Any, of_state: bool) -> int:
             outcome = run(p, group.state_begin, group.state_end)
         now.has_effect = 1
     else:
-        now.has_effect = group.flags & (f.HAS_NATIVE_UPDATES | f.HAS_JOINING_UPDATES)
+        now.has_effect = group.flags & (codes.HAS_NATIVE_UPDATES | codes.HAS_JOINING_UPDATES)
         outcome = _handle(
             p, now, group.update_inputs_begin, group.update_inputs_end, group.update_begin, group.update_end
         )
         if outcome in (AGAIN, FAILED) and now.handled > 0:  # a handler is not called twice
-            return f.PYTHON_UPDATES
-    return f.PYTHON_STEP if outcome == FAILED else outcome
+            return codes.PYTHON_UPDATES
+    return codes.PYTHON_STEP if outcome == FAILED else outcome
 
 
 @compiled_form(commit)
@@ -116,7 +117,7 @@ def _commit(p: Any, now: Any, of_state: bool) -> None:
         run(p, group.state_commit_begin, group.state_commit_end)
     else:
         run(p, group.commit_begin, group.commit_end)
-    if group.flags & f.CHANGES_DERIVATIVES:
+    if group.flags & codes.CHANGES_DERIVATIVES:
         step_of(p.step).is_current = 0
     now.changed |= 1 << min(f.FIRST_GROUP_BIT + now.pending, f.LAST_GROUP_BIT)
     now.needs_all = 1
@@ -134,19 +135,19 @@ def _publish(p: Any, now: Any) -> int:
     group = group_of(p, found)
     now.pending, now.flags, now.handled, now.has_effect = found, group.flags, 0, 0
     now.steps_left -= 1
-    if not group.flags & f.HAS_PUBLISHES:
+    if not group.flags & codes.HAS_PUBLISHES:
         return SUCCEEDED
-    if group.flags & f.HAS_LOGS:
+    if group.flags & codes.HAS_LOGS:
         if now.room_in_logs <= 0:
             outcome = call_python(p.make_room, p.failure)
             if outcome != SUCCEEDED:
-                return f.PYTHON_PUBLISH if outcome == AGAIN else outcome
+                return codes.PYTHON_PUBLISH if outcome == AGAIN else outcome
         now.room_in_logs -= 1
-    now.has_effect = group.flags & f.HAS_NATIVE_PUBLISHES
+    now.has_effect = group.flags & codes.HAS_NATIVE_PUBLISHES
     outcome = _handle(
         p, now, group.publish_inputs_begin, group.publish_inputs_end, group.publish_begin, group.publish_end
     )
-    return f.PYTHON_PUBLISH if outcome in (FAILED, AGAIN) else outcome
+    return codes.PYTHON_PUBLISH if outcome in (FAILED, AGAIN) else outcome
 
 
 @device
@@ -178,9 +179,9 @@ def _find_next_events(p: Any, now: Any) -> int:
     if now.is_out_of_date:
         return AGAIN
     if _has_rung(p):
-        return f.PYTHON_STEP
+        return codes.PYTHON_STEP
     now.next_time, now.due = strike_after(p.clocks, p.num_clocks, now.time, now.boundary)
-    return f.PYTHON_STEP if math.isnan(now.next_time) else SUCCEEDED
+    return codes.PYTHON_STEP if math.isnan(now.next_time) else SUCCEEDED
 
 
 @compiled_form(step_towards)
@@ -200,9 +201,9 @@ def _step_towards(p: Any, now: Any, target: float) -> int:
         if outcome not in (SUCCEEDED, RAISED, TOO_FINE):  # what has been computed for an exception counts
             _forget_step(step_problem_at(p.step))
         if outcome not in (SUCCEEDED, RAISED, AGAIN):
-            outcome = f.PYTHON_STEP
+            outcome = codes.PYTHON_STEP
     if outcome == SUCCEEDED:
-        now.time, now.stage = values[0], f.ENDING
+        now.time, now.stage = values[0], codes.ENDING
     return outcome
 
 

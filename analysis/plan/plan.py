@@ -14,6 +14,7 @@ from merganser.analysis.plan.callbacks import DisturbanceError, Handler, Watched
 from merganser.analysis.plan.loop import advance
 from merganser.analysis.plan.program import Program
 from merganser.analysis.plan.running import evaluate
+from merganser.analysis.simulation import step_codes as codes
 from merganser.analysis.simulation.clocks import forget_strikes
 from merganser.analysis.simulation.due_events import DueEvents
 from merganser.analysis.simulation.event_schedule import NOTHING, EventList
@@ -240,16 +241,16 @@ class Plan:
             self._lower()
         store = self._store
         if not self._is_allowed or store.computing or store.num_disturbances:
-            return f.PYTHON_STEP
+            return codes.PYTHON_STEP
         self._due = due
         self._enter(due.boundary, 1 if is_single_step else _PLENTY)
         self._show = progress.update
         try:
             outcome = self._run()
         except DisturbanceError:
-            return f.PYTHON_STEP
-        is_end = outcome in (f.DONE, f.STOPPED) or (outcome == f.PAUSE and is_single_step)
-        return outcome if is_end else f.PYTHON_STEP
+            return codes.PYTHON_STEP
+        is_end = outcome in (codes.DONE, codes.STOPPED) or (outcome == codes.PAUSE and is_single_step)
+        return outcome if is_end else codes.PYTHON_STEP
 
     def is_current(self) -> bool:
         """Whether the program is that of the dependencies, connections and model as they are."""
@@ -273,7 +274,7 @@ class Plan:
         clear_record(now)
         now.stage, now.time, now.has_updated = due.stage, due.time, due.has_updated
         now.pending, now.flags = group, flags
-        now.state_is_updated = due.state_is_updated and not flags & f.IS_LEFT_TO_PYTHON
+        now.state_is_updated = due.state_is_updated and not flags & codes.IS_LEFT_TO_PYTHON
         now.needs_all, now.steps_left = 1, num_steps
         now.room_in_logs = self._room_in_logs
         problem.take_watched_step = 0 if self._watched_step is None else id(self._watched_step)
@@ -315,15 +316,15 @@ class Plan:
         stage, pending, state_is_updated = now.stage, NOTHING, now.state_is_updated
         if now.flags:
             pending = self._program.events[now.pending]
-        if stage == f.UPDATING_IN_PYTHON:
+        if stage == codes.UPDATING_IN_PYTHON:
             stage, pending, state_is_updated = due.stage, due.pending if due.flags else NOTHING, due.state_is_updated
-        elif stage == f.WATCHING:
-            stage = f.STEPPING
-        elif stage == f.PUBLISHING and self.drops_publishes:
-            stage = f.UPDATING
+        elif stage == codes.WATCHING:
+            stage = codes.STEPPING
+        elif stage == codes.PUBLISHING and self.drops_publishes:
+            stage = codes.UPDATING
         self._schedule.step_events(now.due)  # among those known by now
         num_publishes = now.num_publishes
-        num_publishes -= self._has_failed and now.stage != f.PUBLISHING  # publish events that fail do not count
+        num_publishes -= self._has_failed and now.stage != codes.PUBLISHING  # publish events that fail do not count
         # No signal is looked at.
         due.stage, due.time, due.pending, due.flags = stage, now.time, pending, pending.flags
         due.due, due.next_time, due.state_is_updated = now.due, now.next_time, state_is_updated
@@ -343,14 +344,14 @@ class Plan:
     def _outcomes(self) -> tuple[list[EventStatus], Begun]:
         """What the events have come to, and what has been computed of the updates that are pending."""
         now, place = self.now, self.now.stage
-        if place == f.UPDATING_IN_PYTHON:
+        if place == codes.UPDATING_IN_PYTHON:
             return self._due.statuses, self._due.begun
-        if place == f.PUBLISHING and not self.drops_publishes:
+        if place == codes.PUBLISHING and not self.drops_publishes:
             others = DID_ITS_WORK if now.has_effect else DID_NOTHING
             return [*self.statuses, *[others] * (now.handled - len(self.statuses))], NOTHING_BEGUN
-        if self._outcome == RAISED and place == f.UPDATING:  # these updates have not been made, and happen again
+        if self._outcome == RAISED and place == codes.UPDATING:  # these updates have not been made, and happen again
             return [], NOTHING_BEGUN
-        if self._outcome == f.PYTHON_UPDATES:
+        if self._outcome == codes.PYTHON_UPDATES:
             begin = self._program.records[now.pending].update_begin
             called = range(begin, begin + now.handled)
             handlers = [handler for handler in self._program.update_handlers if handler.number in called]
@@ -406,7 +407,7 @@ class Plan:
         return mask
 
     def _run(self) -> int:
-        """Runs the loop; returns why it has ended, see loop_state.py."""
+        """Runs the loop; returns why it has ended, see step_codes.py."""
         advance_loop, address = self._advance, self.address
         self._outcome = advance_loop(address)
         while self._outcome == AGAIN:
@@ -447,8 +448,8 @@ class Plan:
             write_back()
         due.time = now.time
         due.make_pending(self._program.events[now.pending].number)
-        now.stage = f.UPDATING_IN_PYTHON
-        now.must_stop = make_updates(self, due) == f.STOPPED
+        now.stage = codes.UPDATING_IN_PYTHON
+        now.must_stop = make_updates(self, due) == codes.STOPPED
         if not (self.note_callback() and self.is_current()):
             now.is_out_of_date = 1
         return SUCCEEDED
@@ -465,7 +466,7 @@ class Plan:
         now = self.now
         if self._store.num_disturbances:  # by what a handler has asked for: the loop ends with this step
             now.needs_all, now.steps_left = 1, 0
-        if has_effect and now.stage != f.STEPPING:
+        if has_effect and now.stage != codes.STEPPING:
             self.note_what_is_known()
         if self._log_edits != VectorLog.num_edits:  # somebody has added to a log, cleared it or made room
             self._place_logs()
@@ -481,7 +482,7 @@ class Plan:
         """Has the loop end for statuses that end the simulation; returns what the operation of a handler comes to."""
         has_failed = most_severe(self.statuses).failed()
         if has_failed and kind is EventKind.DISCRETE_UPDATE:
-            return f.STOPPED
+            return codes.STOPPED
         self.now.has_effect = self.now.must_stop = 1
         self._has_failed = has_failed
         return SUCCEEDED

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from merganser.analysis.plan.loop_state import PUBLISHING, UPDATING
 from merganser.analysis.simulation.event_schedule import NOTHING, EventList, SimultaneousEvents
 from merganser.analysis.simulation.simulator_status import SimulatorStatus
+from merganser.analysis.simulation.step_codes import PUBLISHING, UPDATING
 from merganser.framework.core.declarations.events import DID_NOTHING, EventStatus, most_severe
 from merganser.framework.core.declarations.execution import NOTHING_BEGUN, UpdateList
 

@@ -6,7 +6,7 @@ import math
 import operator
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from merganser.analysis.plan import loop_state as f
+from merganser.analysis.simulation import step_codes as codes
 from merganser.analysis.simulation.arrivals import ArrivalWatch
 from merganser.analysis.simulation.clocks import (
     FINEST_PERIOD,
@@ -49,7 +49,7 @@ class SimultaneousEvents(NamedTuple):
         discrete: discrete updates, and after them unrestricted updates that join them, see DeclaredEvent.
         publish: publish events, before all updates.
         number: what `EventSchedule.step_events` knows them by; -1 if they are not from there.
-        flags: which of these there are, see plan/loop_state.py.
+        flags: which of these there are, see step_codes.py.
     """
 
     unrestricted: EventList
@@ -142,7 +142,7 @@ class EventSchedule:
         """The publish events at the start of a simulation when these clocks strike."""
         triggers = {TriggerType.kInitialization} if with_initialization else set()
         first = self._select(clocks, triggers | {TriggerType.kPerStep})
-        return SimultaneousEvents([], [], first.publish, -1, first.flags & f.HAS_PUBLISHES)
+        return SimultaneousEvents([], [], first.publish, -1, first.flags & codes.HAS_PUBLISHES)
 
     def with_others(self, clocks: int, others: EventList) -> int:
         """A number for the events of clocks, given by their bits, and others: of witness functions, or arrivals."""
@@ -204,8 +204,9 @@ def _in_order(events: EventList) -> EventList:
 
 def _by_phase(events: EventList, number: int = -1) -> SimultaneousEvents:
     unrestricted, discrete, publish = in_phases(events) if events else ([], [], [])
-    flags = f.HAS_STATE_UPDATES * bool(unrestricted) | f.HAS_UPDATES * bool(discrete) | f.HAS_PUBLISHES * bool(publish)
+    flags = codes.HAS_STATE_UPDATES * bool(unrestricted) | codes.HAS_PUBLISHES * bool(publish)
     if discrete:
-        flags |= f.HAS_DISCRETE_UPDATES * (discrete[0][1].kind is EventKind.DISCRETE_UPDATE)
-        flags |= f.HAS_JOINING_UPDATES * discrete[-1][1].joins_discrete_updates
+        flags |= codes.HAS_UPDATES
+        flags |= codes.HAS_DISCRETE_UPDATES * (discrete[0][1].kind is EventKind.DISCRETE_UPDATE)
+        flags |= codes.HAS_JOINING_UPDATES * discrete[-1][1].joins_discrete_updates
     return SimultaneousEvents(unrestricted, discrete, publish, number, flags)

@@ -10,8 +10,8 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from merganser.analysis.integrators import IntegratorBase, RungeKutta3Integrator
-from merganser.analysis.plan import loop_state as f
 from merganser.analysis.progress import SimulationProgress
+from merganser.analysis.simulation import step_codes as codes
 from merganser.analysis.simulation.due_events import DueEvents
 from merganser.analysis.simulation.event_schedule import EventSchedule
 from merganser.analysis.simulation.initialize_params import InitializeParams
@@ -45,7 +45,7 @@ _MOST_STEPS = 1e6  # to come, of which there may be any number
 _LONGEST_REST = 64  # steps in Python before the plan is asked again
 _LOOP = BackgroundCode("merganser.analysis.plan.loop", "LOOP", "advance")
 
-_ENDS = f.DONE, f.STOPPED
+_ENDS = codes.DONE, codes.STOPPED
 
 # Why an advance ends, as long as nothing else has happened.
 _NONE_SO_FAR = SimulatorStatus.ReturnReason.kReachedBoundaryTime
@@ -255,7 +255,7 @@ class Simulator(SimulatorSettings):
         if status.succeeded():
             first = due.events[-1] = self._schedule.first_publish_events(clocks, with_initialization)
             if first.publish:
-                due.due, due.stage = -1, f.PUBLISHING
+                due.due, due.stage = -1, codes.PUBLISHING
                 take_step(self, due)
             if self._publishes_at_initialization:
                 self._force_publish()
@@ -321,12 +321,12 @@ class Simulator(SimulatorSettings):
         if self._plan is not None:
             self._plan.leave()
         due = self._due
-        if due.stage == f.COMMITTING:
+        if due.stage == codes.COMMITTING:
             commit(self, due, False)
-            due.stage = f.UPDATING
-        if due.stage == f.STEPPING and self._time() != due.time:
+            due.stage = codes.UPDATING
+        if due.stage == codes.STEPPING and self._time() != due.time:
             note_end(due, self._time(), self._schedule, self._watch)
-        if due.stage == f.ENDING:
+        if due.stage == codes.ENDING:
             end_step(due)
 
     def AdvancePendingEvents(self) -> SimulatorStatus:
@@ -336,7 +336,7 @@ class Simulator(SimulatorSettings):
     def _advance(self, status: SimulatorStatus, progress: SimulationProgress) -> None:
         """Steps until the boundary time, or until something ends the simulation."""
         due, watch, boundary_time = self._due, self._watch, status.boundary_time()
-        if due.stage == f.PUBLISHING:
+        if due.stage == codes.PUBLISHING:
             take_step(self, due)
         elif due.statuses:  # an interrupt has come before anybody looked at them
             due.note_statuses()
@@ -346,15 +346,15 @@ class Simulator(SimulatorSettings):
         while True:
             if self._target_rate > 0.0:
                 self._wait(due.time)
-            time, num_steps, outcome = due.time, due.num_steps, f.PYTHON_STEP
+            time, num_steps, outcome = due.time, due.num_steps, codes.PYTHON_STEP
             if plan is not None:
                 if rest == 0:
                     outcome = self._advance_by_plan(plan, status, progress)
                     # Where Python has to take one step after the other, the plan is asked ever less often.
                     next_rest = min(2 * next_rest, _LONGEST_REST) if due.time == time else 1
-                    rest = next_rest if outcome >= f.PYTHON_STEP else 0
+                    rest = next_rest if outcome >= codes.PYTHON_STEP else 0
                 rest -= 1 if rest else 0
-            if outcome >= f.PYTHON_STEP:
+            if outcome >= codes.PYTHON_STEP:
                 outcome = take_step(self, due)
             if plan is not None and plan.left_out:
                 self._publish_what_was_left_out(plan, status)
@@ -397,7 +397,7 @@ class Simulator(SimulatorSettings):
         return pays_to_load(_LOOP, *integrator._background_code, work_to_come=work)
 
     def _advance_by_plan(self, plan: Plan, status: SimulatorStatus, progress: SimulationProgress) -> int:
-        """Advances as far as the plan gets; returns why it ends, see plan/loop_state.py."""
+        """Advances as far as the plan gets; returns why it ends, see step_codes.py."""
         must_look = self._monitor is not None or self._publishes_every_step or self._target_rate > 0.0
         due = self._due
         try:
@@ -408,7 +408,7 @@ class Simulator(SimulatorSettings):
                 self._publish_what_was_left_out(plan, status)
             raise
         plan.leave()
-        if due.statuses and due.stage != f.PUBLISHING:
+        if due.statuses and due.stage != codes.PUBLISHING:
             due.note_statuses()
         return outcome
 

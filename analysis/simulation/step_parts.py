@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from merganser.analysis.plan.loop_state import ENDING, UPDATING
+from merganser.analysis.simulation.step_codes import ENDING, UPDATING
 from merganser.framework.core.declarations.events import DID_ITS_WORK, most_severe
 from merganser.framework.core.declarations.execution import (
     NOTHING_BEGUN,
@@ -35,7 +35,7 @@ def commit(p: Any, now: DueEvents, of_state: bool) -> None:
     if now.must_stop:
         now.statuses = [now.last_word]
     for context, values in now.updates:
-        context._take_over(values)
+        context.take_over(values)
 
 
 def step_towards(p: Simulator, now: DueEvents, target: float) -> int:

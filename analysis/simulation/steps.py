@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from merganser.analysis.plan import loop_state as f
+from merganser.analysis.simulation import step_codes as codes
 from merganser.analysis.simulation.event_schedule import find_next_events
 from merganser.analysis.simulation.step_parts import commit, compute, publish, step_towards
 from merganser.framework.native import device
@@ -28,32 +28,32 @@ from merganser.framework.native.memory.tape import SUCCEEDED
 
 __all__ = ["end_step", "make_updates", "take_step"]
 
-_ANY_UPDATES = f.HAS_STATE_UPDATES | f.HAS_UPDATES
+_ANY_UPDATES = codes.HAS_STATE_UPDATES | codes.HAS_UPDATES
 
 
 @device
 def take_step(p: Any, now: Any) -> int:
     """Takes a step, or the rest of one, from its stage on."""
     outcome = SUCCEEDED
-    if now.stage == f.UPDATING:
+    if now.stage == codes.UPDATING:
         if now.flags & _ANY_UPDATES:
             outcome = make_updates(p, now)
         if outcome == SUCCEEDED:
-            now.stage = f.STEPPING
-    if outcome == SUCCEEDED and now.stage == f.STEPPING:
+            now.stage = codes.STEPPING
+    if outcome == SUCCEEDED and now.stage == codes.STEPPING:
         outcome = find_next_events(p, now)
         if outcome == SUCCEEDED:
             outcome = step_towards(p, now, now.next_time if now.next_time < now.boundary else now.boundary)
-    if outcome == SUCCEEDED and now.stage == f.ENDING:
+    if outcome == SUCCEEDED and now.stage == codes.ENDING:
         end_step(now)
     if outcome == SUCCEEDED:
         outcome = publish(p, now)
     if outcome == SUCCEEDED:
-        now.num_publishes, now.stage = now.num_publishes + (1 if now.has_effect else 0), f.UPDATING
+        now.num_publishes, now.stage = now.num_publishes + (1 if now.has_effect else 0), codes.UPDATING
         if now.must_stop:
-            outcome = f.STOPPED
+            outcome = codes.STOPPED
         elif now.time >= now.boundary:
-            outcome = f.DONE
+            outcome = codes.DONE
     return outcome
 
 
@@ -62,7 +62,7 @@ def end_step(now: Any) -> None:
     """Counts a step that has ended."""
     if not now.time >= now.next_time:
         now.due = 0
-    now.num_steps, now.stage = now.num_steps + 1, f.PUBLISHING
+    now.num_steps, now.stage = now.num_steps + 1, codes.PUBLISHING
 
 
 @device
@@ -74,26 +74,26 @@ def make_updates(p: Any, now: Any) -> int:
     """
     flags, outcome = now.flags, SUCCEEDED
     now.has_updated = 1
-    if flags & f.HAS_STATE_UPDATES and not now.state_is_updated:
+    if flags & codes.HAS_STATE_UPDATES and not now.state_is_updated:
         outcome = compute(p, now, True)
         if outcome == SUCCEEDED and now.has_effect:
-            now.num_state_updates, now.state_is_updated, now.stage = now.num_state_updates + 1, 1, f.COMMITTING
+            now.num_state_updates, now.state_is_updated, now.stage = now.num_state_updates + 1, 1, codes.COMMITTING
             commit(p, now, True)
-            now.stage = f.UPDATING
+            now.stage = codes.UPDATING
         if outcome == SUCCEEDED:
             now.state_is_updated = 1
-    if outcome == SUCCEEDED and flags & f.HAS_UPDATES:
+    if outcome == SUCCEEDED and flags & codes.HAS_UPDATES:
         outcome = compute(p, now, False)
         if outcome == SUCCEEDED and now.has_effect:
-            num_updates = now.num_updates + (1 if flags & f.HAS_DISCRETE_UPDATES else 0)
-            num_state_updates = now.num_state_updates + (1 if flags & f.HAS_JOINING_UPDATES else 0)
+            num_updates = now.num_updates + (1 if flags & codes.HAS_DISCRETE_UPDATES else 0)
+            num_state_updates = now.num_state_updates + (1 if flags & codes.HAS_JOINING_UPDATES else 0)
             now.num_updates, now.num_state_updates, now.flags, now.state_is_updated, now.stage = (
-                num_updates, num_state_updates, 0, 0, f.COMMITTING,
+                num_updates, num_state_updates, 0, 0, codes.COMMITTING,
             )  # fmt: skip
             commit(p, now, False)
-            now.stage = f.UPDATING
+            now.stage = codes.UPDATING
     if outcome == SUCCEEDED:
         now.flags, now.state_is_updated = 0, 0
         if now.must_stop:
-            now.flags, outcome = flags, f.STOPPED
+            now.flags, outcome = flags, codes.STOPPED
     return outcome

@@ -109,7 +109,7 @@ class LeafContext(Context):
             box.SetFrom(present)
         return state
 
-    def _take_over(self, values: DiscreteValues | State) -> None:
+    def take_over(self, values: DiscreteValues | State) -> None:
         """Makes the state what an update has left in the room for it."""
         down = self.layout.down
         if values is self._next_discrete:

@@ -94,7 +94,7 @@ def execute(events: EventList, kind: EventKind) -> EventStatus:
 def make_updates(updates: UpdateList) -> None:
     """Makes the state what `compute_updates` has computed; doing it twice is the same as doing it once."""
     for context, values in updates:
-        context._take_over(values)
+        context.take_over(values)
 
 
 def compute_updates(
