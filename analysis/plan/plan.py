@@ -211,7 +211,7 @@ class Plan:
     ) -> int:
         """Runs until the boundary time, until an event handler ends the simulation, or until Python has to take a step.
 
-        `leave` is to be called afterwards in any case; it puts into `due` what has been done and is still to be done.
+        `leave` puts into `due` what has been done and is still to be done; who catches an interrupt calls it again.
 
         Args:
             due: where the simulation is, and the events that are due there.
@@ -243,12 +243,14 @@ class Plan:
         if not self._is_allowed or store.computing or store.num_disturbances:
             return codes.PYTHON_STEP
         self._due = due
-        self._enter(due.boundary, 1 if is_single_step else _PLENTY)
-        self._show = progress.update
         try:
+            self._enter(due.boundary, 1 if is_single_step else _PLENTY)
+            self._show = progress.update
             outcome = self._run()
         except DisturbanceError:
             return codes.PYTHON_STEP
+        finally:
+            self.leave()
         is_end = outcome in (codes.DONE, codes.STOPPED) or (outcome == codes.PAUSE and is_single_step)
         return outcome if is_end else codes.PYTHON_STEP
 
@@ -294,7 +296,7 @@ class Plan:
         self._patience.slice_end = 0
 
     def leave(self) -> None:
-        """Takes over what the loop has done; who catches an interrupt calls it again, in case that came in its midst.
+        """Takes over what the loop has done; the second time it does nothing.
 
         After an exception the context is at the beginning of the step, or at the event where it came.
         """

@@ -403,11 +403,9 @@ class Simulator(SimulatorSettings):
         try:
             outcome = plan.advance(due, self._watch, progress, must_look or self._schedule.must_ask)
         except BaseException:
-            plan.leave()
             with contextlib.suppress(Exception):  # what has happened before counts
                 self._publish_what_was_left_out(plan, status)
             raise
-        plan.leave()
         if due.statuses and due.stage != codes.PUBLISHING:
             due.note_statuses()
         return outcome
