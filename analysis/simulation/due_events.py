@@ -31,15 +31,15 @@ class DueEvents:
             to, until an advance has ended with it.
         updates: what has been computed of those pending, to be made.
         begun: what has been computed of discrete updates before a compiled loop has left the others to Python.
-        last_word: the status of the first updates or publish events that have ended the advance.
+        ending: the status of the first events that have ended the advance.
         status: of the advance.
         last_time: where an advance was to end that was interrupted after some steps [s]; nan if there is none. Asked
             for again, it only makes up for what is owed if it is there, and ends.
     """
 
     __slots__ = (
-        "begun", "boundary", "due", "events", "flags", "has_effect", "has_updated", "last_time", "last_word",
-        "must_stop", "next_time", "num_publishes", "num_state_updates", "num_steps", "num_updates", "pending", "stage",
+        "begun", "boundary", "due", "ending", "events", "flags", "has_effect", "has_updated", "last_time", "must_stop",
+        "next_time", "num_publishes", "num_state_updates", "num_steps", "num_updates", "pending", "stage",
         "state_is_updated", "status", "statuses", "time", "updates",
     )  # fmt: skip
 
@@ -53,7 +53,7 @@ class DueEvents:
         self.updates: UpdateList = ()
         self.begun = NOTHING_BEGUN
         self.status: SimulatorStatus  # from the first advance on
-        self.last_word: EventStatus = DID_NOTHING
+        self.ending: EventStatus = DID_NOTHING
         self.last_time = math.nan
         self.num_steps = self.num_state_updates = self.num_updates = self.num_publishes = 0
 
@@ -75,7 +75,7 @@ class DueEvents:
         self.pending, self.stage = self.events[number], UPDATING
         self.flags = self.pending.flags
 
-    def heed(self, outcome: EventStatus) -> bool:
+    def note_outcome(self, outcome: EventStatus) -> bool:
         """Whether events have had something to do; if what they came to is the end of the simulation, it will stop.
 
         Raises:
@@ -83,7 +83,7 @@ class DueEvents:
         """
         has_effect = self.status._note_outcome(outcome, self.time)
         if not (self.must_stop or self.status.succeeded()):
-            self.must_stop, self.last_word = 1, outcome
+            self.must_stop, self.ending = 1, outcome
         return has_effect
 
     def note_statuses(self) -> None:

@@ -26,14 +26,14 @@ def compute(p: Simulator, now: DueEvents, of_state: bool) -> int:
     """Computes the updates that are pending: unrestricted ones of the state, or discrete ones and what joins them."""
     begun, now.begun = now.begun, NOTHING_BEGUN
     outcome, now.updates = compute_updates(now.pending.unrestricted if of_state else now.pending.discrete, begun)
-    now.has_effect = outcome is DID_ITS_WORK or now.heed(outcome)
+    now.has_effect = outcome is DID_ITS_WORK or now.note_outcome(outcome)
     return SUCCEEDED
 
 
 def commit(p: Any, now: DueEvents, of_state: bool) -> None:
     """Makes the updates that have been computed; twice is the same as once."""
     if now.must_stop:
-        now.statuses = [now.last_word]
+        now.statuses = [now.ending]
     for context, values in now.updates:
         context.take_over(values)
 
@@ -88,7 +88,7 @@ def publish(p: Any, now: DueEvents) -> int:
             # No signal is looked at between the return of a handler and the end of this line.
             done += [call_handler(context, event)]
         outcome = done[0] if len(done) == 1 else most_severe(done)  # nearly always; 6 % of an event
-        now.has_effect = outcome is DID_ITS_WORK or now.heed(outcome)
+        now.has_effect = outcome is DID_ITS_WORK or now.note_outcome(outcome)
     except Exception:
         now.stage = UPDATING
         raise
