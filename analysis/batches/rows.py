@@ -28,6 +28,7 @@ from merganser.analysis.plan import loop_state as f
 from merganser.analysis.plan.loop import advance
 from merganser.analysis.plan.loop_state import problem_at
 from merganser.analysis.plan.plan import make_plan
+from merganser.analysis.simulation import step_codes as codes
 from merganser.analysis.simulation.clocks import clocks_at, forget_strikes
 from merganser.analysis.simulation.event_schedule import EventSchedule
 from merganser.framework.core.inside import may_have_witnesses
@@ -113,22 +114,18 @@ def _load(p: Any, given: Any, row: Any) -> None:
 
 @device
 def _make_first_events_due(p: Any, now: Any, time: float) -> None:
-    """As Simulator.Initialize: what is due at the start is published, and updates wait for the first step.
-
-    It is as if a step had just ended; that is not counted.
-    """
+    """As Simulator.Initialize: what is due at the start is published, and updates wait for the first step."""
     clocks = p.clocks
     forget_strikes(clocks, p.num_clocks)
-    now.due, now.next_time = clocks_at(clocks, p.num_clocks, time), time
-    now.stage, now.num_steps, now.steps_left = f.ENDING, -1, 1
-    now.boundary = math.inf
+    now.due, now.time = clocks_at(clocks, p.num_clocks, time), time
+    now.stage, now.steps_left, now.boundary = codes.PUBLISHING, 1, math.inf
 
 
 @kernel
 def advance_rows(
     address: int,  # of a Rows
 ) -> int:
-    """Runs rows to the end, or until Python is needed: returns why, see loop_state.py; DONE after the last row."""
+    """Runs rows to the end, or until Python is needed: returns why, see step_codes.py; DONE after the last row."""
     given = _rows_at(address)
     p = problem_at(given.problem)
     now, values, rows = p.progress, p.values, given.rows
@@ -141,14 +138,14 @@ def advance_rows(
             given.stage = INITIALIZE
         if given.stage == INITIALIZE:
             outcome = call_kernel(given.loop, (given.problem,))
-            if outcome != f.PAUSE:
+            if outcome != codes.PAUSE:
                 return outcome
             now.boundary = given.boundary
             given.stage = ADVANCE
         now.steps_left = given.steps_left
         outcome = call_kernel(given.loop, (given.problem,))
         given.steps_left = now.steps_left
-        if outcome != f.DONE:
+        if outcome != codes.DONE:
             return outcome
         for k in range(len(results_at)):
             results[n, k] = values[results_at[k]]
@@ -156,7 +153,7 @@ def advance_rows(
         counts[n, 2], counts[n, 3] = now.num_updates, now.num_publishes
         given.row += 1
         given.stage = LOAD
-    return f.DONE
+    return codes.DONE
 
 
 class BatchWorker:
@@ -207,7 +204,7 @@ class BatchWorker:
         self.settled = self._find_settled()
         if not self.is_usable():
             raise LookupError
-        plan._enter(math.inf, -1, 0)
+        plan._enter(math.inf, 0)
         integrator._step.is_current = 0
         self._rows = rows = new_record(Rows)
         self._address: int = address_of_record(rows)
@@ -285,9 +282,9 @@ class BatchWorker:
         plan._begin_slice()
         while True:
             outcome: int = advance_rows(self._address)
-            if outcome == f.DONE:
+            if outcome == codes.DONE:
                 return 0
-            if outcome == f.PAUSE:
+            if outcome == codes.PAUSE:
                 return 1
             plan.raise_what_was_kept(outcome)
             if not self._could_be_mended():

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from merganser.analysis.plan import loop_state as f
+from merganser.analysis.simulation import step_codes as codes
+from merganser.analysis.simulation.step_parts import note_end
 from merganser.framework.core.context.derivatives import compute_for
 from merganser.framework.core.declarations.events import DID_ITS_WORK, DID_NOTHING, EventKind
 from merganser.framework.core.declarations.execution import call_handler, compute_updates
@@ -142,7 +143,7 @@ class Handler:
             now.is_out_of_date = 1
             if self.comes_before_operations:
                 return AGAIN
-        return f.READ_ANEW if store.invalid & self._inputs else SUCCEEDED
+        return codes.READ_ANEW if store.invalid & self._inputs else SUCCEEDED
 
 
 class WatchedStep:
@@ -154,45 +155,23 @@ class WatchedStep:
         watch: takes the step.
     """
 
-    __slots__ = ("_plan", "_schedule", "_start", "watch")
+    __slots__ = ("_plan", "_schedule", "watch")
 
     def __init__(self, plan: Plan, schedule: EventSchedule, watch: WitnessWatch) -> None:
         self._plan, self._schedule, self.watch = plan, schedule, watch
-        self._start = plan.time()
 
     def __call__(self) -> int:
         """Takes the step and notes what is due where it ends; if it fails, time and state are as before."""
         plan = self._plan
         plan.note_changes()
-        self.note_updates()
-        self._start = plan.time()
-        plan.now.stage = f.WATCHING
+        now = plan.now
+        now.stage = codes.WATCHING
         try:
-            self.watch.step_towards(self._start, min(plan.now.next_time, plan.now.boundary))
+            self.watch.step_towards(now.time, min(now.next_time, now.boundary), now)
         finally:
             plan.note_what_is_known()
-        self.note_end()
+        note_end(now, plan.time(), self._schedule, self.watch)
         return SUCCEEDED if plan.note_callback(has_effect=False) else AGAIN
-
-    def note_updates(self) -> None:
-        """Has the watch ask again which witness functions count, if the loop has made updates."""
-        if self._plan.now.has_updated:
-            self.watch.is_stale = True
-            self._plan.now.has_updated = 0
-
-    def note_end(self) -> None:
-        """Tells the loop what is due where a step has ended, unless it has been told; an interrupt may come before."""
-        plan, schedule, watch = self._plan, self._schedule, self.watch
-        now, time = plan.now, plan.time()
-        if now.stage != f.WATCHING or time == self._start:
-            return
-        next_time = now.next_time
-        due = now.due if time >= next_time else 0
-        if watch.triggered:
-            due, next_time = schedule.with_others(due, watch.triggered_events()), time
-        must_stop = now.must_stop or watch.is_accumulating()
-        # One statement, in which no signal is looked at: half of it, noted again, would be another end.
-        now.due, now.next_time, now.must_stop, now.stage = due, next_time, must_stop, f.ENDING
 
 
 def key_of(events: EventList) -> int:

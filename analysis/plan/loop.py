@@ -1,8 +1,9 @@
 """The loop of a plan: events and the steps of integrators in one compiled call.
 
-It does what `Simulator._advance_one_step` does, in the same order, and takes the steps of integrators/stepping.py. What
-is left to Python is an operation like others, see callbacks.py. All functions return SUCCEEDED, or why the loop is to
-end; what it knows then stands in the records of loop_state.py: `p` is the Problem, `now` its Progress.
+What happens in a step, and in what order, is written in simulation/steps.py; here is what that consists of, in compiled
+form. Steps of the integrator are those of integrators/stepping.py. What is left to Python is an operation like others,
+see callbacks.py. All functions return SUCCEEDED, or why the loop is to end; what it knows then stands in the records of
+loop_state.py: `p` is the Problem, `now` its Progress.
 """
 
 from __future__ import annotations
@@ -17,8 +18,12 @@ from merganser.analysis.integrators.step_state import TOO_FINE
 from merganser.analysis.plan import loop_state as f
 from merganser.analysis.plan.loop_state import group_of, problem_at
 from merganser.analysis.plan.running import evaluate, look_now_and_then, note_move, run
+from merganser.analysis.simulation import step_codes as codes
 from merganser.analysis.simulation.clocks import strike_after
-from merganser.framework.native import PreparedKernel, device, kernel
+from merganser.analysis.simulation.event_schedule import find_next_events
+from merganser.analysis.simulation.step_parts import commit, compute, publish, step_towards
+from merganser.analysis.simulation.steps import take_step
+from merganser.framework.native import PreparedKernel, compiled_form, device, kernel
 from merganser.framework.native.memory.tape import (
     AGAIN,
     FAILED,
@@ -39,30 +44,25 @@ _SPREAD = 0x1E3779B97F4A7C15  # its product with small numbers has bits all over
 def advance(
     problem: int,  # address of a Problem
 ) -> int:
-    """Takes steps until there is a reason to end, see loop_state.py."""
+    """Takes steps until there is a reason to end, see step_codes.py."""
     p = problem_at(problem)
     now = p.progress
-    outcome = _end_step(p, now) if now.stage == f.ENDING else SUCCEEDED
+    outcome = SUCCEEDED
     while outcome == SUCCEEDED:
-        outcome = _take_step(p, now)
+        if now.stage == codes.UPDATING:
+            outcome = _begin_step(p, now)
+        if outcome == SUCCEEDED:
+            outcome = take_step(p, now)
     return outcome
 
 
 @device
-def _take_step(p: Any, now: Any) -> int:
-    """Updates that are due, time up to the next event or as far as the integrator gets, publish events there."""
-    now.stage = f.UPDATING
+def _begin_step(p: Any, now: Any) -> int:
+    if now.is_out_of_date:
+        return AGAIN
     if now.steps_left <= 0:
-        return f.PAUSE
-    outcome = look_now_and_then(p)
-    if outcome == SUCCEEDED and now.pending >= 0:
-        outcome = _make_updates(p, now)
-    if outcome == SUCCEEDED:
-        now.stage = f.STEPPING
-        outcome = _pass_time(p, now)
-    if outcome == SUCCEEDED:
-        outcome = _end_step(p, now)
-    return outcome
+        return codes.PAUSE
+    return look_now_and_then(p)
 
 
 # ---------------------------------------------------------------------- events
@@ -80,122 +80,74 @@ def _handle(p: Any, now: Any, inputs_begin: int, inputs_end: int, begin: int, en
             return outcome
         at = operations_at(p.operations).at
         now.handled = at - begin + (1 if now.returned == at else 0)
-        if outcome != f.READ_ANEW:
+        if outcome != codes.READ_ANEW:
             return outcome
         outcome = run(p, inputs_begin, inputs_end)
     return outcome
 
 
+@compiled_form(compute)
 @device
-def _make_updates(p: Any, now: Any) -> int:
-    """Makes the updates that are due. If an operation fails nothing is changed; Python then says why."""
+def _compute(p: Any, now: Any, of_state: bool) -> int:
+    """If an operation fails nothing is changed; Python then says why."""
     group = group_of(p, now.pending)
-    flags = group.flags
-    now.has_updated |= flags & (f.HAS_UPDATES | f.HAS_STATE_UPDATES | f.IS_LEFT_TO_PYTHON)
-    outcome = SUCCEEDED
-    if flags & f.IS_LEFT_TO_PYTHON:
+    now.has_effect = 0
+    if group.flags & codes.IS_LEFT_TO_PYTHON:
         outcome = call_python(p.update_in_python, p.failure)
-    if flags & f.HAS_STATE_UPDATES and not now.state_is_updated:
-        outcome = _update_state(p, now, group)
-    if outcome == SUCCEEDED and flags & f.HAS_UPDATES:
-        outcome = _update(p, now, group)
-    if outcome == FAILED:
-        return f.PYTHON_STEP
-    if outcome != SUCCEEDED or now.must_stop:
-        return f.STOPPED if outcome == SUCCEEDED else outcome
-    now.pending = -1
-    now.state_is_updated = 0
-    return AGAIN if now.is_out_of_date else SUCCEEDED
+    elif of_state:
+        outcome = run(p, group.state_inputs_begin, group.state_inputs_end)
+        if outcome == SUCCEEDED:
+            outcome = run(p, group.state_begin, group.state_end)
+        now.has_effect = 1
+    else:
+        now.has_effect = group.flags & (codes.HAS_NATIVE_UPDATES | codes.HAS_JOINING_UPDATES)
+        outcome = _handle(
+            p, now, group.update_inputs_begin, group.update_inputs_end, group.update_begin, group.update_end
+        )
+        if outcome in (AGAIN, FAILED) and now.handled > 0:  # a handler is not called twice
+            return codes.PYTHON_UPDATES
+    return codes.PYTHON_STEP if outcome == FAILED else outcome
 
 
+@compiled_form(commit)
 @device
-def _update_state(p: Any, now: Any, group: Any) -> int:
-    """Unrestricted updates, all of which are operations, come before the others, which see what they have done."""
-    outcome = run(p, group.state_inputs_begin, group.state_inputs_end)
-    if outcome == SUCCEEDED:
-        outcome = run(p, group.state_begin, group.state_end)
-    if outcome == SUCCEEDED:
+def _commit(p: Any, now: Any, of_state: bool) -> None:
+    group = group_of(p, now.pending)
+    if of_state:
         run(p, group.state_commit_begin, group.state_commit_end)
-        _note_updates(p, now, group)
-        now.num_state_updates += 1
-        now.state_is_updated = 1
-    return outcome
-
-
-@device
-def _update(p: Any, now: Any, group: Any) -> int:
-    """All discrete updates see the values from before; then all changes are made at once."""
-    flags = group.flags
-    now.has_effect = flags & (f.HAS_NATIVE_UPDATES | f.HAS_JOINING_UPDATES)
-    outcome = _handle(
-        p, now, group.update_inputs_begin, group.update_inputs_end, group.update_begin, group.update_end
-    )
-    if outcome == SUCCEEDED and now.has_effect:
+    else:
         run(p, group.commit_begin, group.commit_end)
-        _note_updates(p, now, group)
-        now.num_updates += 1 if flags & f.HAS_DISCRETE_UPDATES else 0
-        now.num_state_updates += 1 if flags & f.HAS_JOINING_UPDATES else 0
-    if outcome in (AGAIN, FAILED) and now.handled > 0:  # a handler is not called twice
-        return f.PYTHON_UPDATES
-    return outcome
-
-
-@device
-def _note_updates(p: Any, now: Any, group: Any) -> None:
-    if group.flags & f.CHANGES_DERIVATIVES:
+    if group.flags & codes.CHANGES_DERIVATIVES:
         step_of(p.step).is_current = 0
     now.changed |= 1 << min(f.FIRST_GROUP_BIT + now.pending, f.LAST_GROUP_BIT)
     now.needs_all = 1
 
 
+@compiled_form(publish)
 @device
-def _end_step(p: Any, now: Any) -> int:
-    """Counts the step, makes the events pending that are due where it ends, and publishes."""
-    now.stage = f.ENDING
-    values = p.values
-    if not values[0] >= now.next_time:
-        now.due = 0
+def _publish(p: Any, now: Any) -> int:
     found = _find_group(p, now.due)
     if found < 0:
         outcome = call_python(p.add_group, p.failure)
         if outcome != SUCCEEDED:
             return outcome
         found = _find_group(p, now.due)
-    now.pending = found
-    now.num_steps += 1
+    group = group_of(p, found)
+    now.pending, now.flags, now.handled, now.has_effect = found, group.flags, 0, 0
     now.steps_left -= 1
-    now.handled = 0
-    now.stage = f.PUBLISHING
-    group = group_of(p, now.pending)
-    if group.flags & f.HAS_PUBLISHES:
-        outcome = _publish(p, now, group)
-        if outcome != SUCCEEDED:
-            return outcome
-    now.stage = f.UPDATING
-    if now.must_stop:
-        return f.STOPPED
-    if values[0] >= now.boundary:
-        return f.DONE
-    return AGAIN if now.is_out_of_date else SUCCEEDED
-
-
-@device
-def _publish(p: Any, now: Any, group: Any) -> int:
-    if group.flags & f.HAS_LOGS:
+    if not group.flags & codes.HAS_PUBLISHES:
+        return SUCCEEDED
+    if group.flags & codes.HAS_LOGS:
         if now.room_in_logs <= 0:
             outcome = call_python(p.make_room, p.failure)
             if outcome != SUCCEEDED:
-                return f.PYTHON_PUBLISH if outcome == AGAIN else outcome
+                return codes.PYTHON_PUBLISH if outcome == AGAIN else outcome
         now.room_in_logs -= 1
-    now.has_effect = group.flags & f.HAS_NATIVE_PUBLISHES
+    now.has_effect = group.flags & codes.HAS_NATIVE_PUBLISHES
     outcome = _handle(
         p, now, group.publish_inputs_begin, group.publish_inputs_end, group.publish_begin, group.publish_end
     )
-    if outcome in (FAILED, AGAIN):
-        return f.PYTHON_PUBLISH
-    if outcome == SUCCEEDED and now.has_effect:
-        now.num_publishes += 1
-    return outcome
+    return codes.PYTHON_PUBLISH if outcome in (FAILED, AGAIN) else outcome
 
 
 @device
@@ -221,30 +173,38 @@ def _find_group(p: Any, due: int) -> int:
 # ---------------------------------------------------------------------- continuous time
 
 
+@compiled_form(find_next_events)
 @device
-def _pass_time(p: Any, now: Any) -> int:
-    """Lets time pass until the next event, until the boundary time, or as far as one step of the integrator gets."""
+def _find_next_events(p: Any, now: Any) -> int:
+    if now.is_out_of_date:
+        return AGAIN
     if _has_rung(p):
-        return f.PYTHON_STEP
-    values = p.values
-    time = values[0]
-    now.next_time, now.due = strike_after(p.clocks, p.num_clocks, time, now.boundary)
-    if math.isnan(now.next_time):
-        return f.PYTHON_STEP
-    target = now.next_time if now.next_time < now.boundary else now.boundary
-    if target == time:
-        return SUCCEEDED
-    if p.take_watched_step:
+        return codes.PYTHON_STEP
+    now.next_time, now.due = strike_after(p.clocks, p.num_clocks, now.time, now.boundary)
+    return codes.PYTHON_STEP if math.isnan(now.next_time) else SUCCEEDED
+
+
+@compiled_form(step_towards)
+@device
+def _step_towards(p: Any, now: Any, target: float) -> int:
+    values, outcome = p.values, SUCCEEDED
+    if target == now.time:
+        pass
+    elif p.take_watched_step:
         return call_python(p.take_watched_step, p.failure)
-    if len(step_problem_at(p.step).state) == 0:
+    elif len(step_problem_at(p.step).state) == 0:
         values[0] = target
         now.changed |= 1
-        return SUCCEEDED
-    outcome = call_kernel(p.take_step, (p.step, target))
-    note_move(p, now)
-    if outcome not in (SUCCEEDED, RAISED, TOO_FINE):  # what has been computed for an exception counts
-        _forget_step(step_problem_at(p.step))
-    return outcome if outcome in (SUCCEEDED, RAISED, AGAIN) else f.PYTHON_STEP
+    else:
+        outcome = call_kernel(p.take_step, (p.step, target))
+        note_move(p, now)
+        if outcome not in (SUCCEEDED, RAISED, TOO_FINE):  # what has been computed for an exception counts
+            _forget_step(step_problem_at(p.step))
+        if outcome not in (SUCCEEDED, RAISED, AGAIN):
+            outcome = codes.PYTHON_STEP
+    if outcome == SUCCEEDED:
+        now.time, now.stage = values[0], codes.ENDING
+    return outcome
 
 
 @device

@@ -15,38 +15,18 @@ from merganser.framework.native.memory.records_of_arrays import (
     record_at_address,
     size_of,
 )
-from merganser.framework.native.memory.tape import AGAIN
-
-# Why the loop ends: what operations come to (framework/native/memory/tape.py), then:
-(
-    DONE,  # the boundary time is reached
-    PAUSE,  # as many steps as were asked for are done
-    STOPPED,  # as asked for by an event handler
-    PYTHON_STEP,  # the step that begins now is left to Python
-    PYTHON_UPDATES,  # the rest of the updates that are due is left to Python
-    PYTHON_PUBLISH,  # the rest of the publish events at the end of the step that has just been taken is left to Python
-) = range(AGAIN + 1, AGAIN + 7)
-READ_ANEW = AGAIN + 7  # what a handler comes to that has changed what the events after it read
-
-# Where the loop is.
-(
-    UPDATING,  # a step begins, with the updates that are pending
-    STEPPING,  # time passes
-    WATCHING,  # time passes, in a step that Python takes
-    ENDING,  # the step has ended: which events are due?
-    PUBLISHING,
-    UPDATING_IN_PYTHON,  # Python makes the updates that are pending
-) = range(6)
 
 
 class Progress(NamedTuple):
     """What changes as the loop runs; all is 0 when it is entered.
 
     Attributes:
-        stage: where the loop is.
+        stage: where the step is, see step_codes.py.
+        time: where the last step has ended [s].
         handled: how many operations of the events in progress need not be done again.
         returned: number of the operation of the handler that has returned last; -1 if none has.
-        pending: group of events that are due; -1 if there are none.
+        pending: group of the last events that were due.
+        flags: of those of its updates that have not been made; 0 if there are none.
         due: which events are due at `next_time`, see EventSchedule.step_events.
         next_time: when clocks strike next, or a witness function has triggered [s].
         boundary: time where the advance ends [s].
@@ -63,9 +43,11 @@ class Progress(NamedTuple):
     """
 
     stage: int
+    time: float
     handled: int
     returned: int
     pending: int
+    flags: int
     due: int
     next_time: float
     boundary: float
@@ -164,7 +146,7 @@ class Group(NamedTuple):
 
     Attributes:
         clocks: bits of the clocks that strike together.
-        flags: see below.
+        flags: see step_codes.py.
     """
 
     clocks: int
@@ -186,18 +168,6 @@ class Group(NamedTuple):
     publish_begin: int
     publish_end: int
 
-
-# Flags of a group.
-HAS_UPDATES = 1  # of the phase of discrete updates
-HAS_NATIVE_UPDATES = 2
-HAS_PUBLISHES = 4
-HAS_NATIVE_PUBLISHES = 8
-HAS_LOGS = 16
-IS_LEFT_TO_PYTHON = 32  # all updates of the group: among them are unrestricted ones in Python
-HAS_STATE_UPDATES = 64
-CHANGES_DERIVATIVES = 128  # whether the time derivatives depend on what the updates change
-HAS_DISCRETE_UPDATES = 256  # among the updates are discrete ones
-HAS_JOINING_UPDATES = 512  # among the updates are unrestricted ones that join the discrete ones, all of them operations
 
 # The bits of `changed`: bit 0 for time and continuous state, then one for each group; the last serves all that remain.
 FIRST_GROUP_BIT = 1

@@ -14,10 +14,11 @@ from merganser.analysis.plan.callbacks import DisturbanceError, Handler, Watched
 from merganser.analysis.plan.loop import advance
 from merganser.analysis.plan.program import Program
 from merganser.analysis.plan.running import evaluate
+from merganser.analysis.simulation import step_codes as codes
 from merganser.analysis.simulation.clocks import forget_strikes
 from merganser.analysis.simulation.due_events import DueEvents
-from merganser.analysis.simulation.event_schedule import NOTHING, EventList, SimultaneousEvents
-from merganser.analysis.simulation.simulator_status import SimulatorStatus
+from merganser.analysis.simulation.event_schedule import NOTHING, EventList
+from merganser.analysis.simulation.steps import make_updates
 from merganser.framework.core.declarations.events import DID_ITS_WORK, DID_NOTHING, EventKind, EventStatus, most_severe
 from merganser.framework.core.declarations.execution import NOTHING_BEGUN, Begun
 from merganser.framework.native import kernel_address, specialize
@@ -69,9 +70,8 @@ def make_plan(
 class Plan:
     """The compiled way to advance one Context.
 
-    It takes the same steps with the same events in the same order as `Simulator._advance_one_step`, and leaves to
-    that what is out of the ordinary, such as steps that fail. A step that ends where a witness function triggers is a
-    callback; its events are those of the loop.
+    It takes the steps of simulation/steps.py, as Python does, and leaves to Python what is out of the ordinary, such as
+    steps that fail. A step that ends where a witness function triggers is a callback; its events are those of the loop.
 
     An exception or interrupt may come at any moment, also while the program is made or grows. A program is therefore
     out of date until it is complete, and `leave` can be called again where it was cut short itself.
@@ -111,7 +111,7 @@ class Plan:
         self.problem.look, self.problem.add_group, self.problem.make_room = look, add_group, make_room
         self.problem.update_in_python = update
         self._watched_step: WatchedStep | None = None
-        self._due, self._status = DueEvents(self.time()), SimulatorStatus(self.time())  # those of the advance
+        self._due = DueEvents(self.time(), schedule.events)  # of the advance
         self.left_out: EventList = []
         self.statuses: list[EventStatus] = []
         self.address = address_of_record(self.problem)
@@ -206,23 +206,21 @@ class Plan:
         self,
         due: DueEvents,
         watch: WitnessWatch | None,
-        status: SimulatorStatus,
         progress: SimulationProgress,
         is_single_step: bool = False,
-    ) -> bool:
+    ) -> int:
         """Runs until the boundary time, until an event handler ends the simulation, or until Python has to take a step.
 
-        `leave` is to be called afterwards in any case; it puts into `due` what has been done and is still to be done.
+        `leave` puts into `due` what has been done and is still to be done; who catches an interrupt calls it again.
 
         Args:
-            due: the events that are due now.
+            due: where the simulation is, and the events that are due there.
             watch: watches witness functions; None if there are none.
-            status: of the advance, which knows where to stop.
             progress: what shows it.
             is_single_step: whether to stop after one step in any case.
 
         Returns:
-            Whether that is the boundary time, the end of the simulation, or the step that was asked for.
+            DONE, STOPPED, PAUSE after the step that was asked for, or PYTHON_STEP: the rest of it is for Python.
 
         Raises:
             Exception: what a callback has raised. The context is at the beginning of the step then, after the updates
@@ -241,18 +239,20 @@ class Plan:
             is_current = self._version != _OUT_OF_DATE
         if not is_current or (is_time_to_look and self._program.may_be_lowered_further()):
             self._lower()
-        group = self._group_of(due.pending)
         store = self._store
-        if group is None or not self._is_allowed or store.computing or store.num_disturbances:
-            return False
-        self._due, self._status = due, status
-        self._enter(status.boundary_time(), group, 1 if is_single_step else _PLENTY)
-        self._show = progress.update
+        if not self._is_allowed or store.computing or store.num_disturbances:
+            return codes.PYTHON_STEP
+        self._due = due
         try:
+            self._enter(due.boundary, 1 if is_single_step else _PLENTY)
+            self._show = progress.update
             outcome = self._run()
-            return outcome in (f.DONE, f.STOPPED) or (outcome == f.PAUSE and is_single_step)
         except DisturbanceError:
-            return False
+            return codes.PYTHON_STEP
+        finally:
+            self.leave()
+        is_end = outcome in (codes.DONE, codes.STOPPED) or (outcome == codes.PAUSE and is_single_step)
+        return outcome if is_end else codes.PYTHON_STEP
 
     def is_current(self) -> bool:
         """Whether the program is that of the dependencies, connections and model as they are."""
@@ -264,22 +264,20 @@ class Plan:
         is_program = self._version == store.layout.version and self._routing == store.routing
         return is_program and self._compiled_steps is self._integrator._compiled
 
-    def _group_of(self, pending: SimultaneousEvents) -> int | None:
-        """The number of a group of pending events; -1 if there are none, None if it is not among the usual ones."""
-        if not (pending.unrestricted or pending.discrete):
-            return -1
-        if pending.number < 0:
-            return None
-        if pending.number not in self._program.group_numbers:
-            self._add_group(pending.number)
-        return self._program.group_numbers[pending.number]
-
-    def _enter(self, boundary_time: float, group: int, num_steps: int) -> None:
-        now, problem, evaluation = self.now, self.problem, self._integrator._problem.evaluation
+    def _enter(self, boundary_time: float, num_steps: int) -> None:
+        now, due, problem, evaluation = self.now, self._due, self.problem, self._integrator._problem.evaluation
+        pending = due.pending.number if due.flags else 0
+        if pending not in self._program.group_numbers:
+            self._add_group(pending)
+        group = self._program.group_numbers[pending]
+        flags = self._program.records[group].flags if due.flags else 0
         self.statuses, self._outcome = [], SUCCEEDED
-        self._due.statuses, self._due.begun = [], NOTHING_BEGUN
+        due.statuses, due.begun = [], NOTHING_BEGUN
         clear_record(now)
-        now.pending, now.needs_all, now.steps_left = group, 1, num_steps
+        now.stage, now.time, now.has_updated = due.stage, due.time, due.has_updated
+        now.pending, now.flags = group, flags
+        now.state_is_updated = due.state_is_updated and not flags & codes.IS_LEFT_TO_PYTHON
+        now.needs_all, now.steps_left = 1, num_steps
         now.room_in_logs = self._room_in_logs
         problem.take_watched_step = 0 if self._watched_step is None else id(self._watched_step)
         self._begin_slice()
@@ -298,7 +296,7 @@ class Plan:
         self._patience.slice_end = 0
 
     def leave(self) -> None:
-        """Takes over what the loop has done; who catches an interrupt calls it again, in case that came in its midst.
+        """Takes over what the loop has done; the second time it does nothing.
 
         After an exception the context is at the beginning of the step, or at the event where it came.
         """
@@ -308,30 +306,35 @@ class Plan:
         if self._outcome == RAISED:  # a callback has not come to its end, which would have noted what it has changed
             self._step.is_current, now.needs_all = 0, 1
         self.note_changes()
-        if self._watched_step is not None:
-            self._watched_step.note_updates()
-            self._watched_step.note_end()
         for write_back in self._program.write_backs:
             write_back()
         self._note_left_out()
-        self._hand_over(self.time(), self._pending(), self._owed(), *self._outcomes())
+        self._hand_over()
 
-    def _hand_over(
-        self, time: float, pending: SimultaneousEvents, owed: EventList, statuses: list[EventStatus], begun: Begun
-    ) -> None:
-        """Notes for Python what is due, and adds up what has been done."""
-        # No signal is looked at.
+    def _hand_over(self) -> None:
+        """Notes for Python where the step is and what is due, and adds up what has been done."""
         now, due = self.now, self._due
-        num_steps, num_unrestricted, num_discrete = now.num_steps, now.num_state_updates, now.num_updates
-        num_steps += now.stage == f.ENDING  # the step has ended, and what is due there could not be found out
+        statuses, begun = self._outcomes()
+        stage, pending, state_is_updated = now.stage, NOTHING, now.state_is_updated
+        if now.flags:
+            pending = self._program.events[now.pending]
+        if stage == codes.UPDATING_IN_PYTHON:
+            stage, pending, state_is_updated = due.stage, due.pending if due.flags else NOTHING, due.state_is_updated
+        elif stage == codes.WATCHING:
+            stage = codes.STEPPING
+        elif stage == codes.PUBLISHING and self.drops_publishes:
+            stage = codes.UPDATING
+        self._schedule.step_events(now.due)  # among those known by now
         num_publishes = now.num_publishes
-        num_publishes -= self._has_failed and now.stage != f.PUBLISHING  # publish events that fail do not count
-        due.time, due.pending, due.owed, due.statuses, due.begun = time, pending, owed, statuses, begun
-        due.num_steps += num_steps
-        due.num_unrestricted_updates += num_unrestricted
-        due.num_discrete_updates += num_discrete
+        num_publishes -= self._has_failed and now.stage != codes.PUBLISHING  # publish events that fail do not count
+        # No signal is looked at.
+        due.stage, due.time, due.pending, due.flags = stage, now.time, pending, pending.flags
+        due.due, due.next_time, due.state_is_updated = now.due, now.next_time, state_is_updated
+        due.has_updated, due.must_stop, due.statuses, due.begun = now.has_updated, now.must_stop, statuses, begun
+        due.num_steps += now.num_steps
+        due.num_state_updates += now.num_state_updates
+        due.num_updates += now.num_updates
         due.num_publishes += num_publishes
-        due.num_before = due.num_before[0] + num_unrestricted, due.num_before[1] + num_discrete
         self._is_running = False
 
     def _note_left_out(self) -> None:
@@ -340,33 +343,17 @@ class Plan:
                 self.left_out.append(handler.events[0])
             handler.left_out[0] = 0
 
-    def _pending(self) -> SimultaneousEvents:
-        """What is due where the loop has stopped."""
-        now, group = self.now, self.now.pending
-        if now.stage == f.ENDING:
-            return self._schedule.step_events(now.due)
-        if now.stage == f.UPDATING_IN_PYTHON:
-            return self._due.pending
-        events = NOTHING if group < 0 else self._program.events[group]
-        return SimultaneousEvents([], events.discrete, []) if now.state_is_updated else events
-
-    def _owed(self) -> EventList:
-        """What of the publish events of the last step may be missing."""
-        place = self.now.stage
-        is_missing = place == f.ENDING or (place == f.PUBLISHING and not self.drops_publishes)
-        return self._pending().publish if is_missing else []
-
     def _outcomes(self) -> tuple[list[EventStatus], Begun]:
         """What the events have come to, and what has been computed of the updates that are pending."""
         now, place = self.now, self.now.stage
-        if place == f.UPDATING_IN_PYTHON:
+        if place == codes.UPDATING_IN_PYTHON:
             return self._due.statuses, self._due.begun
-        if place == f.PUBLISHING and not self.drops_publishes:
+        if place == codes.PUBLISHING and not self.drops_publishes:
             others = DID_ITS_WORK if now.has_effect else DID_NOTHING
             return [*self.statuses, *[others] * (now.handled - len(self.statuses))], NOTHING_BEGUN
-        if self._outcome == RAISED and place == f.UPDATING:  # these updates have not been made, and happen again
+        if self._outcome == RAISED and place == codes.UPDATING:  # these updates have not been made, and happen again
             return [], NOTHING_BEGUN
-        if self._outcome == f.PYTHON_UPDATES:
+        if self._outcome == codes.PYTHON_UPDATES:
             begin = self._program.records[now.pending].update_begin
             called = range(begin, begin + now.handled)
             handlers = [handler for handler in self._program.update_handlers if handler.number in called]
@@ -376,7 +363,7 @@ class Plan:
 
     def _begun(self, handler: Handler) -> Begun:
         """The discrete updates up to those of the last handler that has been called; the others are left to Python."""
-        last, events = handler.events[-1], self._pending().discrete
+        last, events = handler.events[-1], self._program.events[self.now.pending].discrete
         number = next(n for n, item in enumerate(events) if item[0] is last[0] and item[1] is last[1]) + 1
         contexts = dict.fromkeys(context for context, _ in events[:number])
         has_effect = self.now.has_effect
@@ -422,7 +409,7 @@ class Plan:
         return mask
 
     def _run(self) -> int:
-        """Runs the loop; returns why it has ended, see loop_state.py."""
+        """Runs the loop; returns why it has ended, see step_codes.py."""
         advance_loop, address = self._advance, self.address
         self._outcome = advance_loop(address)
         while self._outcome == AGAIN:
@@ -457,14 +444,14 @@ class Plan:
 
     def _update_in_python(self) -> int:
         """Makes the updates that are due, as all of their group are left to Python."""
-        now, due, status = self.now, self._due, self._status
+        now, due = self.now, self._due
         self.note_changes()
         for write_back in self._program.write_backs:
             write_back()
-        due.time, due.pending = self.time(), self._program.events[now.pending]
-        now.stage = f.UPDATING_IN_PYTHON
-        due.update(status)
-        now.must_stop = not status.succeeded()
+        due.time = now.time
+        due.make_pending(self._program.events[now.pending].number)
+        now.stage = codes.UPDATING_IN_PYTHON
+        now.must_stop = make_updates(self, due) == codes.STOPPED
         if not (self.note_callback() and self.is_current()):
             now.is_out_of_date = 1
         return SUCCEEDED
@@ -481,7 +468,7 @@ class Plan:
         now = self.now
         if self._store.num_disturbances:  # by what a handler has asked for: the loop ends with this step
             now.needs_all, now.steps_left = 1, 0
-        if has_effect and now.stage != f.STEPPING:
+        if has_effect and now.stage != codes.STEPPING:
             self.note_what_is_known()
         if self._log_edits != VectorLog.num_edits:  # somebody has added to a log, cleared it or made room
             self._place_logs()
@@ -497,7 +484,7 @@ class Plan:
         """Has the loop end for statuses that end the simulation; returns what the operation of a handler comes to."""
         has_failed = most_severe(self.statuses).failed()
         if has_failed and kind is EventKind.DISCRETE_UPDATE:
-            return f.STOPPED
+            return codes.STOPPED
         self.now.has_effect = self.now.must_stop = 1
         self._has_failed = has_failed
         return SUCCEEDED

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from merganser.analysis.plan import loop_state as f
 from merganser.analysis.plan.callbacks import Handler, SlotComputation, key_of
 from merganser.analysis.plan.loop import group_place
+from merganser.analysis.simulation import step_codes as codes
 from merganser.framework.core.context.derivatives import slots_behind
 from merganser.framework.core.context.store import CacheSlot
 from merganser.framework.core.declarations.events import EventKind
@@ -157,9 +158,10 @@ class Program:
         row = new_record(f.Group)
         row.clocks = clocks
         changes = 0
+        row.flags = events.flags
         joining = [item for item in events.discrete if item[1].joins_discrete_updates]
         if not self._are_native([*events.unrestricted, *joining]):
-            row.flags = f.IS_LEFT_TO_PYTHON
+            row.flags = events.flags & codes.HAS_PUBLISHES | codes.HAS_STATE_UPDATES | codes.IS_LEFT_TO_PYTHON
         else:
             if events.unrestricted:
                 changes |= self._add_state_updates(row, events.unrestricted)
@@ -168,7 +170,7 @@ class Program:
         if events.publish:
             self._add_publishes(row, events.publish)
         if changes & self.derivatives:
-            row.flags |= f.CHANGES_DERIVATIVES
+            row.flags |= codes.CHANGES_DERIVATIVES
         number = len(self.events)
         self.changes[min(f.FIRST_GROUP_BIT + number, f.LAST_GROUP_BIT)] |= changes
         self.events.append(events)
@@ -195,7 +197,6 @@ class Program:
         Returns:
             The mask of what depends on what they change.
         """
-        row.flags |= f.HAS_STATE_UPDATES
         by_leaf = _by_leaf(events)
         row.state_inputs_begin, row.state_inputs_end, *_ = self._add_inputs(by_leaf, [True] * len(by_leaf))
         row.state_begin = len(self._assembly)
@@ -212,7 +213,6 @@ class Program:
 
     def _add_updates(self, row: Any, events: EventList) -> int:
         """Discrete updates and those that join them; returns the mask of what depends on what they change."""
-        row.flags |= f.HAS_UPDATES
         by_leaf = _by_leaf(events)
         native = [self._are_native(leaf) for leaf in by_leaf]
         row.update_inputs_begin, row.update_inputs_end, *masks = self._add_inputs(by_leaf, native)
@@ -223,11 +223,10 @@ class Program:
             context, event = leaf[0]
             down = context.layout.down
             changes |= down["xd"]
-            row.flags |= f.HAS_JOINING_UPDATES if event.joins_discrete_updates else f.HAS_DISCRETE_UPDATES
             if event.joins_discrete_updates:
                 changes |= down["xc"] | down["xa"]
             if is_native:
-                row.flags |= f.HAS_NATIVE_UPDATES
+                row.flags |= codes.HAS_NATIVE_UPDATES
                 self._assembly.add_updates(leaf)
                 for handler in handlers:
                     handler.comes_before_operations = True
@@ -243,7 +242,6 @@ class Program:
 
     def _add_publishes(self, row: Any, events: EventList) -> None:
         """Publish events, one operation each."""
-        row.flags |= f.HAS_PUBLISHES
         single = [[item] for item in events]
         native = [self._are_native(item) for item in single]
         certain = [n for n, (_, event) in enumerate(events) if event.demand is None]
@@ -255,7 +253,7 @@ class Program:
         handlers: list[Handler] = []
         for item, is_native in zip(single, native):
             if is_native:
-                row.flags |= f.HAS_NATIVE_PUBLISHES
+                row.flags |= codes.HAS_NATIVE_PUBLISHES
                 context, event = item[0]
                 assert event.native is not None
                 self._assembly.add(event.native, context)
@@ -265,10 +263,10 @@ class Program:
             else:
                 handlers.append(self._add_handler(item, EventKind.PUBLISH, *masks))
                 if handlers[-1].demand is not None:  # counts as having happened, also when it is left out
-                    row.flags |= f.HAS_NATIVE_PUBLISHES
+                    row.flags |= codes.HAS_NATIVE_PUBLISHES
         row.publish_end = len(self._assembly)
         if any(num_samples.values()):
-            row.flags |= f.HAS_LOGS
+            row.flags |= codes.HAS_LOGS
             self.most_samples = max(self.most_samples, *num_samples.values())
 
     def _add_handler(self, events: EventList, kind: EventKind, valid: int, inputs: int) -> Handler:

@@ -3,126 +3,89 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
 
 from merganser.analysis.simulation.event_schedule import NOTHING, EventList, SimultaneousEvents
 from merganser.analysis.simulation.simulator_status import SimulatorStatus
-from merganser.framework.core.declarations.events import (
-    DID_ITS_WORK,
-    DeclaredEvent,
-    EventKind,
-    EventStatus,
-    most_severe,
-)
-from merganser.framework.core.declarations.execution import NOTHING_BEGUN, Updates, execute, make_updates
+from merganser.analysis.simulation.step_codes import PUBLISHING, UPDATING
+from merganser.framework.core.declarations.events import DID_NOTHING, EventStatus, most_severe
+from merganser.framework.core.declarations.execution import NOTHING_BEGUN, UpdateList
 
 __all__ = ["DueEvents"]
 
-_NONE_SO_FAR = SimulatorStatus.ReturnReason.kReachedBoundaryTime
-
 
 class DueEvents:
-    """The events of one time, what becomes of them, and how many there have been.
+    """Where a simulation is in a step (steps.py), which events are due there, and how many there have been.
 
-    Updates and publish events happen here, also those that a plan leaves to Python. An interrupt (Ctrl-C) may come at
-    any moment; the next advance goes on from what stands here.
+    An interrupt (Ctrl-C) may come at any moment; the next advance goes on from what stands here.
+
+    Args:
+        time: of the first step [s]; nan before the first initialization.
+        events: simultaneous events by their numbers, see EventSchedule.
 
     Attributes:
-        time: where the last step has ended [s]; nan before the first initialization.
-        pending: updates that are due now and have not been made yet, and the publish events of the same time.
-        owed: the publish events of the step that has just ended, until all of them have happened.
-        statuses: what the first ones of these have come to; and then what all events of this time have come to, until
-            an advance has ended with it.
-        begun: what has been computed of the discrete updates that are pending.
-        journal: updates that are made, or nearly so, but may still be among those pending.
-        num_before: how many unrestricted and discrete updates there had been before those of this time.
+        stage, time, pending, due, next_time, boundary, state_is_updated, has_updated, has_effect, must_stop, num_steps,
+        num_state_updates, num_updates, num_publishes: as in the Progress of a compiled loop; but `pending` are events.
+        flags: of the events that are pending; 0 if there are none.
+        events: as given.
+        statuses: what the first publish events of a step have come to; and then what all events of this time have come
+            to, until an advance has ended with it.
+        updates: what has been computed of those pending, to be made.
+        begun: what has been computed of discrete updates before a compiled loop has left the others to Python.
+        ending: the status of the first events that have ended the advance.
+        status: of the advance.
         last_time: where an advance was to end that was interrupted after some steps [s]; nan if there is none. Asked
             for again, it only makes up for what is owed if it is there, and ends.
-        num_steps, num_unrestricted_updates, num_discrete_updates, num_publishes: counts, see Simulator.
     """
 
     __slots__ = (
-        "begun", "journal", "last_time", "num_before", "num_discrete_updates", "num_publishes", "num_steps",
-        "num_unrestricted_updates", "owed", "pending", "statuses", "time",
+        "begun", "boundary", "due", "ending", "events", "flags", "has_effect", "has_updated", "last_time", "must_stop",
+        "next_time", "num_publishes", "num_state_updates", "num_steps", "num_updates", "pending", "stage",
+        "state_is_updated", "status", "statuses", "time", "updates",
     )  # fmt: skip
 
-    def __init__(self, time: float) -> None:
-        self.time = time
-        self.pending = NOTHING
-        self.owed: EventList = []
+    def __init__(self, time: float, events: dict[int, SimultaneousEvents]) -> None:
+        self.time = self.next_time = self.boundary = time
+        self.events, self.pending = events, NOTHING
+        self.stage = UPDATING
+        self.due = self.flags = self.state_is_updated = self.has_updated = self.must_stop = 0
+        self.has_effect = False
         self.statuses: list[EventStatus] = []
+        self.updates: UpdateList = ()
         self.begun = NOTHING_BEGUN
-        self.journal: list[Updates] = []
-        self.num_before = 0, 0
+        self.status: SimulatorStatus  # from the first advance on
+        self.ending: EventStatus = DID_NOTHING
         self.last_time = math.nan
-        self.num_steps = self.num_unrestricted_updates = self.num_discrete_updates = self.num_publishes = 0
+        self.num_steps = self.num_state_updates = self.num_updates = self.num_publishes = 0
 
-    def begin_advance(self) -> None:
+    @property
+    def owed(self) -> EventList:
+        """The publish events of the step that has just ended, until all of them have happened."""
+        return self.events[self.due].publish if self.stage == PUBLISHING else []
+
+    def begin_advance(self, status: SimulatorStatus) -> None:
         """Updates that have been computed before, and not been made, happen again, as all that are pending."""
-        self.begun = NOTHING_BEGUN
-        self.journal.clear()
+        self.status, self.boundary, self.must_stop, self.begun = status, status._boundary_time, 0, NOTHING_BEGUN
 
     def end_advance(self) -> None:
         """Who has asked for the advance learns what the events have come to."""
         self.statuses, self.last_time = [], math.nan
 
-    def update(self, status: SimulatorStatus) -> None:
-        """Makes the updates that are pending: unrestricted ones, then the discrete ones and those that join them.
+    def make_pending(self, number: int) -> None:
+        """Makes events pending, by their number."""
+        self.pending, self.stage = self.events[number], UPDATING
+        self.flags = self.pending.flags
 
-        Args:
-            status: of the advance; where it ends by an update, all of them stay pending.
+    def note_outcome(self, outcome: EventStatus) -> bool:
+        """Whether events have had something to do; if what they came to is the end of the simulation, it will stop.
+
+        Raises:
+            RuntimeError: an event handler reported failure.
         """
-        pending = self.pending
-        self.num_before = self.num_unrestricted_updates, self.num_discrete_updates
-        if pending.unrestricted:
-            outcome = execute(pending.unrestricted, EventKind.UNRESTRICTED_UPDATE, self.journal)
-            self.num_unrestricted_updates += outcome is DID_ITS_WORK or status._note_outcome(outcome, self.time)
-            if status._reason is _NONE_SO_FAR:
-                self.pending = SimultaneousEvents([], pending.discrete, [])
-        if pending.discrete:
-            outcome = execute(pending.discrete, EventKind.DISCRETE_UPDATE, self.journal, begun=self.begun)
-            if outcome is DID_ITS_WORK or status._note_outcome(outcome, self.time):
-                num_unrestricted, num_discrete = _count(pending.discrete)
-                self.num_unrestricted_updates += num_unrestricted
-                self.num_discrete_updates += num_discrete
-        if status._reason is _NONE_SO_FAR:
-            self.begun, self.pending = NOTHING_BEGUN, NOTHING
-            self.journal.clear()
+        has_effect = self.status._note_outcome(outcome, self.time)
+        if not (self.must_stop or self.status.succeeded()):
+            self.must_stop, self.ending = 1, outcome
+        return has_effect
 
-    def publish(self, status: SimulatorStatus) -> None:
-        """Carries out the publish events of the last step, or the first ones; after an interrupt, those that are left.
-
-        An event whose handler was interrupted happens again; after one whose handler raised an exception, none does.
-        """
-        try:
-            outcome = execute(self.owed, EventKind.PUBLISH, done=self.statuses)
-            is_effective = outcome is DID_ITS_WORK or status._note_outcome(outcome, self.time)
-        except Exception:
-            self.owed = []
-            raise
-        self.owed, self.num_publishes = [], self.num_publishes + is_effective  # no signal is looked at in between
-
-    def note_statuses(self, status: SimulatorStatus) -> None:
+    def note_statuses(self) -> None:
         """Ends the advance if what has happened is the end of the simulation."""
-        status._note_outcome(most_severe(self.statuses), self.time)
-
-    def finish_updates(self) -> None:
-        """Completes updates that an interrupt has cut short, counts them and strikes them from those pending."""
-        if not self.journal:
-            return
-        num_unrestricted, num_discrete = self.num_before
-        for kind, updates, status, together in self.journal:
-            make_updates(updates)
-            is_discrete = kind is EventKind.DISCRETE_UPDATE
-            counts = _count(together) if is_discrete else (1, 0)
-            num_unrestricted, num_discrete = num_unrestricted + counts[0], num_discrete + counts[1]
-            self.pending = SimultaneousEvents([], [] if is_discrete else self.pending.discrete, [])
-            self.statuses = [*self.statuses, status]
-        self.num_unrestricted_updates, self.num_discrete_updates = num_unrestricted, num_discrete
-        self.journal.clear()
-
-
-def _count(together: Sequence[tuple[Any, DeclaredEvent]]) -> tuple[int, int]:
-    """How many unrestricted and discrete updates events count as that are made together, in the phase of the latter."""
-    return int(together[-1][1].joins_discrete_updates), int(together[0][1].kind is EventKind.DISCRETE_UPDATE)
+        self.status._note_outcome(most_severe(self.statuses), self.time)

@@ -6,6 +6,7 @@ import math
 import operator
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
+from merganser.analysis.simulation import step_codes as codes
 from merganser.analysis.simulation.arrivals import ArrivalWatch
 from merganser.analysis.simulation.clocks import (
     FINEST_PERIOD,
@@ -15,14 +16,18 @@ from merganser.analysis.simulation.clocks import (
     strike_after,
 )
 from merganser.framework import Context, System, TriggerType
+from merganser.framework.core.declarations.events import EventKind
 from merganser.framework.core.declarations.execution import in_phases
 from merganser.framework.core.inside import declared_events
+from merganser.framework.native.memory.tape import SUCCEEDED
 
 if TYPE_CHECKING:
+    from merganser.analysis.simulation.due_events import DueEvents
+    from merganser.analysis.simulation.simulator import Simulator
     from merganser.framework.core.context.leaf_context import LeafContext
     from merganser.framework.core.declarations.events import DeclaredEvent
 
-__all__ = ["NOTHING", "EventList", "EventSchedule", "SimultaneousEvents"]
+__all__ = ["NOTHING", "EventList", "EventSchedule", "SimultaneousEvents", "find_next_events"]
 
 EventList = list[tuple["LeafContext", "DeclaredEvent"]]
 
@@ -44,12 +49,14 @@ class SimultaneousEvents(NamedTuple):
         discrete: discrete updates, and after them unrestricted updates that join them, see DeclaredEvent.
         publish: publish events, before all updates.
         number: what `EventSchedule.step_events` knows them by; -1 if they are not from there.
+        flags: which of these there are, see step_codes.py.
     """
 
     unrestricted: EventList
     discrete: EventList
     publish: EventList
     number: int = -1
+    flags: int = 0
 
 
 NOTHING = SimultaneousEvents([], [], [], 0)
@@ -62,8 +69,8 @@ class EventSchedule:
     events are simultaneous; each such combination is sorted once, when it first occurs.
 
     Attributes:
+        events: simultaneous events that have been asked for, by number; -1 for those at the start.
         initialization: events of the initialization of a simulation, its publish events apart.
-        per_step: events that happen in every step.
         arrivals: looks for what comes from outside; None if nothing does.
         must_ask: whether things may come from outside without a notification, so that one has to ask at each step.
     """
@@ -75,37 +82,16 @@ class EventSchedule:
         self._periods = list(dict.fromkeys((event.period, event.offset) for event in periodic))
         self._clocks = make_clocks(self._periods)
         self._asked_at = self._boundary_time = math.nan
-        self._of_clocks: dict[int, SimultaneousEvents] = {}  # see `step_events`
+        self.events: dict[int, SimultaneousEvents] = {}  # see `step_events`
         self._of_others: dict[tuple[int, ...], int] = {}
         self.initialization = _by_phase([i for i in self._ordered if i[1].trigger is TriggerType.kInitialization])
-        self.per_step = self.step_events(0)
-        self._next = math.nan, self.per_step  # the answer to the last question
+        self.step_events(0)
+        self._next = math.nan, 0  # the answer to the last question
         coming = [item for item in self._ordered if item[1].arrivals is not None]
         self.arrivals = ArrivalWatch(coming) if coming else None
         self.must_ask = self.arrivals is not None and self.arrivals.are_unannounced
 
-    def next_due(self, time: float, boundary_time: float = math.inf) -> tuple[float, SimultaneousEvents]:
-        """The time of the next periodic events after `time` (infinity: there are none), and all that is due then.
-
-        What has come from outside by now is taken in; it is due at `time` itself, with the per-step events. What is
-        due at the boundary time but for rounding, as that may be k * period, is due there.
-        """
-        come = self.arrivals.take_in() if self.arrivals is not None else None
-        if come:
-            return time, self.step_events(self.with_others(0, come))
-        if self._asked_at <= time < self._next[0] and boundary_time == self._boundary_time:
-            self._asked_at = time
-            return self._next
-        if not time >= self._asked_at:
-            forget_strikes(self._clocks, len(self._periods))
-        self._asked_at, self._boundary_time = time, boundary_time
-        next_time, clocks = strike_after(self._clocks, len(self._periods), time, boundary_time)
-        if math.isnan(next_time):
-            self._refuse(time)
-        self._next = next_time, self._of_clocks.get(clocks) or self.step_events(clocks)
-        return self._next
-
-    def _refuse(self, time: float) -> NoReturn:
+    def refuse(self, time: float) -> NoReturn:
         """Says which event happens more often than time can tell."""
         period, context, event = min(
             ((event.period, context, event) for context, event in self._ordered if event.period),
@@ -138,7 +124,7 @@ class EventSchedule:
         """The bits of the clocks that strike at exactly `time`."""
         clocks = clocks_at(self._clocks, len(self._periods), time)
         if clocks < 0:
-            self._refuse(time)
+            self.refuse(time)
         return clocks
 
     def step_events(self, clocks: int) -> SimultaneousEvents:
@@ -147,15 +133,16 @@ class EventSchedule:
         Args:
             clocks: the bits of the clocks that strike, or a number from `with_others`.
         """
-        events = self._of_clocks.get(clocks)
+        events = self.events.get(clocks)
         if events is None:
-            events = self._of_clocks[clocks] = self._select(clocks, {TriggerType.kPerStep}, clocks)
+            events = self.events[clocks] = self._select(clocks, {TriggerType.kPerStep}, clocks)
         return events
 
-    def first_publish_events(self, clocks: int, with_initialization: bool) -> EventList:
+    def first_publish_events(self, clocks: int, with_initialization: bool) -> SimultaneousEvents:
         """The publish events at the start of a simulation when these clocks strike."""
         triggers = {TriggerType.kInitialization} if with_initialization else set()
-        return self._select(clocks, triggers | {TriggerType.kPerStep}).publish
+        first = self._select(clocks, triggers | {TriggerType.kPerStep})
+        return SimultaneousEvents([], [], first.publish, -1, first.flags & codes.HAS_PUBLISHES)
 
     def with_others(self, clocks: int, others: EventList) -> int:
         """A number for the events of clocks, given by their bits, and others: of witness functions, or arrivals."""
@@ -167,13 +154,9 @@ class EventSchedule:
             number = (len(self._of_others) + 1) << len(self._periods)  # more than any bits of clocks
             events = self.step_events(clocks)
             together = [*events.unrestricted, *events.discrete, *events.publish, *others]
-            self._of_clocks[number] = _by_phase(_in_order(together), number)
+            self.events[number] = _by_phase(_in_order(together), number)
             self._of_others[key] = number
         return number
-
-    def step_events_with(self, events: SimultaneousEvents, others: EventList) -> SimultaneousEvents:
-        """Events that have come from `step_events`, together with those of witness functions that have triggered."""
-        return self.step_events(self.with_others(events.number, others))
 
     def _select(self, clocks: int, triggers: set[TriggerType], number: int = -1) -> SimultaneousEvents:
         if not self._ordered:
@@ -187,6 +170,32 @@ class EventSchedule:
         ], number)  # fmt: skip
 
 
+def find_next_events(p: Simulator, now: DueEvents) -> int:
+    """Finds out when periodic events happen next (infinity: there are none) and the number of all that is due then.
+
+    What has come from outside by now is taken in; it is due at once, with the per-step events. What is due at the
+    boundary time but for rounding, as that may be k * period, is due there.
+    """
+    schedule, time, boundary_time = p._schedule, now.time, now.boundary
+    now.statuses = []
+    come = schedule.arrivals.take_in() if schedule.arrivals is not None else None
+    if come:
+        now.next_time, now.due = time, schedule.with_others(0, come)
+        return SUCCEEDED
+    if not (schedule._asked_at <= time < schedule._next[0] and boundary_time == schedule._boundary_time):
+        if not time >= schedule._asked_at:
+            forget_strikes(schedule._clocks, len(schedule._periods))
+        next_time, clocks = strike_after(schedule._clocks, len(schedule._periods), time, boundary_time)
+        if math.isnan(next_time):
+            schedule.refuse(time)
+        if clocks not in schedule.events:
+            schedule.step_events(clocks)
+        schedule._next, schedule._boundary_time = (next_time, clocks), boundary_time
+    schedule._asked_at = time
+    now.next_time, now.due = schedule._next
+    return SUCCEEDED
+
+
 def _in_order(events: EventList) -> EventList:
     """The events of a simulation by leaf system, then by rank, then as they were declared."""
     relevant = [item for item in events if item[1].trigger in _RANKS]
@@ -195,4 +204,9 @@ def _in_order(events: EventList) -> EventList:
 
 def _by_phase(events: EventList, number: int = -1) -> SimultaneousEvents:
     unrestricted, discrete, publish = in_phases(events) if events else ([], [], [])
-    return SimultaneousEvents(unrestricted, discrete, publish, number)
+    flags = codes.HAS_STATE_UPDATES * bool(unrestricted) | codes.HAS_PUBLISHES * bool(publish)
+    if discrete:
+        flags |= codes.HAS_UPDATES
+        flags |= codes.HAS_DISCRETE_UPDATES * (discrete[0][1].kind is EventKind.DISCRETE_UPDATE)
+        flags |= codes.HAS_JOINING_UPDATES * discrete[-1][1].joins_discrete_updates
+    return SimultaneousEvents(unrestricted, discrete, publish, number, flags)

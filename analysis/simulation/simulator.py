@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from merganser.analysis.integrators import IntegratorBase, RungeKutta3Integrator
 from merganser.analysis.progress import SimulationProgress
+from merganser.analysis.simulation import step_codes as codes
 from merganser.analysis.simulation.due_events import DueEvents
 from merganser.analysis.simulation.event_schedule import EventSchedule
 from merganser.analysis.simulation.initialize_params import InitializeParams
 from merganser.analysis.simulation.simulator_settings import SimulatorSettings
 from merganser.analysis.simulation.simulator_status import SimulatorStatus
+from merganser.analysis.simulation.step_parts import commit, note_end
+from merganser.analysis.simulation.steps import end_step, make_updates, take_step
 from merganser.analysis.simulation.witness_isolation import WitnessWatch
 from merganser.framework import Context, EventStatus, System
 from merganser.framework.background_code import BackgroundCode, note_steps, pays_to_load, want, work_of_steps
@@ -41,6 +44,8 @@ _STEPS_BETWEEN_LOOKS = 64  # in Python, until it is asked again whether the comp
 _MOST_STEPS = 1e6  # to come, of which there may be any number
 _LONGEST_REST = 64  # steps in Python before the plan is asked again
 _LOOP = BackgroundCode("merganser.analysis.plan.loop", "LOOP", "advance")
+
+_ENDS = codes.DONE, codes.STOPPED
 
 # Why an advance ends, as long as nothing else has happened.
 _NONE_SO_FAR = SimulatorStatus.ReturnReason.kReachedBoundaryTime
@@ -107,7 +112,7 @@ class Simulator(SimulatorSettings):
         start, end = context.layout.xc_range
         self._has_continuous_state = end > start
         self._is_initialized = False
-        self._due = DueEvents(math.nan)
+        self._due = DueEvents(math.nan, {})
         self._schedule: Any = None  # of the events, made by Initialize
         self._drop_plan()
 
@@ -168,7 +173,7 @@ class Simulator(SimulatorSettings):
     def ResetStatistics(self) -> None:
         """Sets all counts to zero and starts the clock for the real-time rate."""
         due = self._due
-        due.num_steps = due.num_unrestricted_updates = due.num_discrete_updates = due.num_publishes = 0
+        due.num_steps = due.num_state_updates = due.num_updates = due.num_publishes = 0
         self._wall_start, self._time_start = running_time(), self._time()
         self._integrator.ResetStatistics()
 
@@ -187,11 +192,11 @@ class Simulator(SimulatorSettings):
 
     def get_num_discrete_updates(self) -> int:
         """Number of times that discrete updates had something to do and did not fail."""
-        return self._due.num_discrete_updates
+        return self._due.num_updates
 
     def get_num_unrestricted_updates(self) -> int:
         """Number of times that unrestricted updates had something to do and did not fail."""
-        return self._due.num_unrestricted_updates
+        return self._due.num_state_updates
 
     # ------------------------------------------------------------------ simulation
 
@@ -217,10 +222,10 @@ class Simulator(SimulatorSettings):
         time = self._time()
         if not math.isfinite(time):
             raise RuntimeError(f"Simulator.Initialize: the time in the context is {time} s; set a finite one.")
-        self._due = DueEvents(time)
         if self._schedule is None or not self._schedule.is_up_to_date(self._system, self._context):
             self._drop_plan()
             self._schedule = EventSchedule(self._system, self._context)
+        self._due = DueEvents(time, self._schedule.events)
         if self._uses_native_plan:
             want(_LOOP)
         changes_all = with_initialization and bool(self._schedule.initialization.unrestricted)
@@ -240,19 +245,24 @@ class Simulator(SimulatorSettings):
         self._integrator.Initialize()
         time = self._time()
         status, due = SimulatorStatus(time), self._due
+        due.begin_advance(status)
         if with_initialization:
             due.pending = self._schedule.initialization
-            due.update(status)
+            due.flags = due.pending.flags
+            if due.flags:
+                make_updates(self, due)
         clocks = self._schedule.clocks_at(time)
         if status.succeeded():
-            due.owed = self._schedule.first_publish_events(clocks, with_initialization)
-            if due.owed:
-                due.publish(status)
+            first = due.events[-1] = self._schedule.first_publish_events(clocks, with_initialization)
+            if first.publish:
+                due.due, due.stage = -1, codes.PUBLISHING
+                take_step(self, due)
             if self._publishes_at_initialization:
                 self._force_publish()
             self._consult_monitor(status)
         due.end_advance()
-        due.pending = self._schedule.step_events(clocks)
+        self._schedule.step_events(clocks)
+        due.make_pending(clocks)
         self._is_initialized = True
         return status
 
@@ -286,11 +296,11 @@ class Simulator(SimulatorSettings):
         self._integrator.begin_advance()
         if self._watch is not None:
             self._watch.is_stale = True
-        due.begin_advance()
         status, progress = SimulatorStatus(boundary_time), SimulationProgress(time, boundary_time)
+        due.begin_advance(status)
         mark, num_steps, self._is_advancing = self._store.mark(), due.num_steps, True
         try:
-            self._advance(time, boundary_time, status, progress)
+            self._advance(status, progress)
         except (KeyboardInterrupt, MemoryError):  # which may come at any moment
             self._store.return_to(mark)
             self._note_what_is_done()
@@ -310,44 +320,59 @@ class Simulator(SimulatorSettings):
         """Completes what an interrupt has cut short, so that the next advance goes on from there."""
         if self._plan is not None:
             self._plan.leave()
-        self._due.finish_updates()
-        if self._time() != self._due.time:  # it came when the step was complete but not yet noted
-            self._note_step(self._time())
+        due = self._due
+        if due.stage == codes.COMMITTING:
+            commit(self, due, False)
+            due.stage = codes.UPDATING
+        if due.stage == codes.STEPPING and self._time() != due.time:
+            note_end(due, self._time(), self._schedule, self._watch)
+        if due.stage == codes.ENDING:
+            end_step(due)
 
     def AdvancePendingEvents(self) -> SimulatorStatus:
         """Carries out the updates that are due at the current time, without letting time pass."""
         return self.AdvanceTo(self._time())
 
-    def _advance(
-        self, time: float, boundary_time: float, status: SimulatorStatus, progress: SimulationProgress
-    ) -> None:
+    def _advance(self, status: SimulatorStatus, progress: SimulationProgress) -> None:
         """Steps until the boundary time, or until something ends the simulation."""
-        if self._due.owed:
-            self._due.publish(status)
-        elif self._due.statuses:  # an interrupt has come before anybody looked at them
-            self._due.note_statuses(status)
-        if status._reason is not _NONE_SO_FAR or self._due.last_time == time == boundary_time:
+        due, watch, boundary_time = self._due, self._watch, status.boundary_time()
+        if due.stage == codes.PUBLISHING:
+            take_step(self, due)
+        elif due.statuses:  # an interrupt has come before anybody looked at them
+            due.note_statuses()
+        if status._reason is not _NONE_SO_FAR or due.last_time == due.time == boundary_time:
             return
-        plan, rest, next_rest, num_steps = self._usable_plan(boundary_time - time), 0, 1, 0
+        plan, rest, next_rest, num_in_python = self._usable_plan(boundary_time - due.time), 0, 1, 0
         while True:
-            if plan is not None and rest == 0:
-                if self._advance_by_plan(plan, boundary_time, status, progress):
-                    return
-                before, time = time, self._time()
-                # Where Python has to take one step after the other, the plan is asked ever less often.
-                next_rest = min(2 * next_rest, _LONGEST_REST) if time == before else 1
-                rest = next_rest
-            rest -= 1 if rest else 0
-            time = self._advance_one_step(time, boundary_time, status)
-            num_steps += 1
-            is_over = time >= boundary_time or status._reason is not _NONE_SO_FAR
-            if plan is None and (is_over or num_steps == _STEPS_BETWEEN_LOOKS):
-                note_steps(num_steps, len(self._store.slots))
-                plan, num_steps = None if is_over else self._usable_plan(boundary_time - time), 0
+            if self._target_rate > 0.0:
+                self._wait(due.time)
+            time, num_steps, outcome = due.time, due.num_steps, codes.PYTHON_STEP
+            if plan is not None:
+                if rest == 0:
+                    outcome = self._advance_by_plan(plan, status, progress)
+                    # Where Python has to take one step after the other, the plan is asked ever less often.
+                    next_rest = min(2 * next_rest, _LONGEST_REST) if due.time == time else 1
+                    rest = next_rest if outcome >= codes.PYTHON_STEP else 0
+                rest -= 1 if rest else 0
+            if outcome >= codes.PYTHON_STEP:
+                outcome = take_step(self, due)
+            if plan is not None and plan.left_out:
+                self._publish_what_was_left_out(plan, status)
+            if due.num_steps != num_steps:
+                if self._publishes_every_step or self._monitor is not None:
+                    self._look(status)
+                if watch is not None and watch.triggered:
+                    watch.end_if_accumulating(status)
+            is_over = outcome in _ENDS or status._reason is not _NONE_SO_FAR
+            if plan is None:
+                num_in_python += 1
+                if is_over or num_in_python == _STEPS_BETWEEN_LOOKS:
+                    note_steps(num_in_python, len(self._store.slots))
+                    plan, num_in_python = None if is_over else self._usable_plan(boundary_time - due.time), 0
             if is_over:
                 return
             if perf_counter() >= progress.next_update:
-                progress.update(time)
+                progress.update(due.time)
 
     def _usable_plan(self, duration: float) -> Plan | None:
         """The compiled way to advance, if there is one and it pays to load it for so many seconds to come."""
@@ -371,90 +396,25 @@ class Simulator(SimulatorSettings):
         work = work_of_steps(num_steps, len(self._store.slots))
         return pays_to_load(_LOOP, *integrator._background_code, work_to_come=work)
 
-    def _advance_by_plan(
-        self, plan: Plan, boundary_time: float, status: SimulatorStatus, progress: SimulationProgress
-    ) -> bool:
-        """Advances as far as the plan gets; returns whether that is the end, otherwise Python takes the next step."""
+    def _advance_by_plan(self, plan: Plan, status: SimulatorStatus, progress: SimulationProgress) -> int:
+        """Advances as far as the plan gets; returns why it ends, see step_codes.py."""
         must_look = self._monitor is not None or self._publishes_every_step or self._target_rate > 0.0
-        must_look |= self._schedule.must_ask
-        due, watch = self._due, self._watch
-        while True:
-            if self._target_rate > 0.0:
-                self._wait(self._time())
-            num_steps = due.num_steps
-            try:
-                is_complete = plan.advance(due, watch, status, progress, must_look)
-            except BaseException:
-                plan.leave()
-                with contextlib.suppress(Exception):  # what has happened before counts
-                    self._publish_what_was_left_out(plan, status)
-                raise
-            plan.leave()
-            has_left_events = bool(due.owed)
-            if has_left_events:
-                due.publish(status)
-            elif due.statuses:
-                due.note_statuses(status)
-            self._publish_what_was_left_out(plan, status)
-            if due.num_steps != num_steps:
-                if must_look:
-                    self._look(status)
-                if watch is not None:
-                    watch.end_if_accumulating(status)
-            if not (is_complete or has_left_events):
-                return False
-            is_at_end = self._time() >= boundary_time or status._reason is not _NONE_SO_FAR
-            if is_at_end or not (must_look or has_left_events):
-                return True
-            progress.update(self._time())
-
-    def _advance_one_step(self, time: float, boundary_time: float, status: SimulatorStatus) -> float:
-        """One step from `time`; returns the time where it ends."""
-        if self._target_rate > 0.0:
-            self._wait(time)
-        due, watch, store = self._due, self._watch, self._store
-        has_updates = bool(due.pending.unrestricted or due.pending.discrete)
-        if has_updates:
-            due.update(status)
-            if status._reason is not _NONE_SO_FAR:
-                return time
-        self._next_timed = self._schedule.next_due(time, boundary_time)
-        target = min(self._next_timed[0], boundary_time)
-        if watch is not None:
-            watch.is_stale = watch.is_stale or has_updates
-            watch.step_towards(time, target)
-            time = self._time()
-        elif self._has_continuous_state and target > time:
-            self._integrator._step_towards(time, target)
-            time = self._time()
-        elif target > time:
-            store.invalid |= self._down["time"]
-            store.flat[0] = time = target
-        self._note_step(time)
-        if due.owed:
-            due.publish(status)
-        if self._publishes_every_step or self._monitor is not None:
-            self._look(status)
-        if watch is not None and watch.triggered:
-            watch.end_if_accumulating(status)
-        return time
+        due = self._due
+        try:
+            outcome = plan.advance(due, self._watch, progress, must_look or self._schedule.must_ask)
+        except BaseException:
+            with contextlib.suppress(Exception):  # what has happened before counts
+                self._publish_what_was_left_out(plan, status)
+            raise
+        if due.statuses and due.stage != codes.PUBLISHING:
+            due.note_statuses()
+        return outcome
 
     def _look(self, status: SimulatorStatus) -> None:
         """What the user has asked for after every step."""
         if self._publishes_every_step:
             self._force_publish()
         self._consult_monitor(status)
-
-    def _note_step(self, time: float) -> None:
-        """Counts a step that has ended at `time`, and makes the events there pending."""
-        next_time, timed = self._next_timed
-        due, watch, schedule = self._due, self._watch, self._schedule
-        pending = timed if time >= next_time else schedule.per_step
-        if watch is not None and watch.triggered:
-            pending = schedule.step_events_with(pending, watch.triggered_events())
-        # From here on no signal is looked at.
-        due.pending, due.owed, due.statuses, due.time = pending, pending.publish, [], time
-        due.num_steps += 1
 
     def _publish_what_was_left_out(self, plan: Plan, status: SimulatorStatus) -> None:
         """Carries out, as things are now, publish events that nobody wanted at their time; they have been counted."""

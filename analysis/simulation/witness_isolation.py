@@ -30,7 +30,7 @@ import math
 import warnings
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -167,7 +167,7 @@ class WitnessWatch:
                 reason = status.ReturnReason.kZenoBehavior
                 status._stop(reason, self._context.get_time(), watched.witness.get_system(), message)
 
-    def step_towards(self, time: float, target: float) -> None:
+    def step_towards(self, time: float, target: float, now: Any) -> None:
         """Takes one step of the integrator, or less than that if witness functions trigger in it.
 
         If anything fails or is interrupted, time and continuous state are as before.
@@ -175,8 +175,11 @@ class WitnessWatch:
         Args:
             time: the time in the context [s].
             target: how far to go [s]; no time passes if that is the time in the context.
+            now: DueEvents, or a Progress: whether there have been updates, after which other functions may count.
         """
         self.triggered = []
+        if now.has_updated:
+            self.is_stale, now.has_updated = True, 0
         if target == time:
             return
         if self.is_stale:

@@ -12,6 +12,8 @@ import pytest
 import merganser.analysis.plan.callbacks as callbacks
 import merganser.analysis.plan.plan as plan_module
 import merganser.analysis.simulation.due_events as due_events
+import merganser.analysis.simulation.step_parts as step_parts
+import merganser.analysis.simulation.steps as steps
 import merganser.framework.core.declarations.execution as execution
 from merganser.analysis import Simulator, SimulatorStatus
 from merganser.framework import DiagramBuilder, EventStatus, LeafSystem
@@ -106,7 +108,7 @@ _NOT_AT_RISK = {"AdvanceTo", "_note_what_is_done", "call_handler"}
 def test_a_termination_is_told_after_an_interrupt_at_any_moment(plan: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """From when the handler has returned until `AdvanceTo` does; signals are looked at where a function begins."""
     monkeypatch.setenv("MERGANSER_PLAN", plan)
-    modules = sys.modules[Simulator.__module__], execution, due_events
+    modules = sys.modules[Simulator.__module__], execution, due_events, steps, step_parts
     of_lines = {str(Path(module.__file__ or "")) for module in modules}
     of_calls = {str(Path(module.__file__ or "")) for module in (callbacks, plan_module)}
     num_moments, fatal = 0, -1

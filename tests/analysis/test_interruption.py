@@ -12,6 +12,8 @@ import pytest
 from bouncing_ball import make_ball
 
 import merganser.analysis.simulation.due_events as due_events
+import merganser.analysis.simulation.step_parts as step_parts
+import merganser.analysis.simulation.steps as steps
 import merganser.framework as framework
 import merganser.framework.core.declarations.execution as execution
 from merganser.analysis import Simulator
@@ -94,6 +96,11 @@ def outcome(simulator: Simulator) -> list[float]:
     return [context.get_time(), *context.get_continuous_state_vector().value(), *context.get_discrete_state(0).value()]
 
 
+def outcome_and_counts(simulator: Simulator) -> list[float]:
+    updates = [simulator.get_num_unrestricted_updates(), simulator.get_num_discrete_updates()]
+    return [*outcome(simulator), simulator.get_num_steps_taken(), *updates, simulator.get_num_publishes()]
+
+
 def test_an_advance_interrupted_in_any_callback_goes_on_as_if_nothing_had_happened() -> None:
     calls = 0
 
@@ -136,15 +143,15 @@ def test_an_interrupt_between_the_end_of_a_step_and_its_account_loses_no_event(
     simulator.set_use_native_plan(False)
     simulator.get_mutable_context().SetContinuousState([1.0, 0.0])
     simulator.Initialize()
-    note_step = simulator._note_step
+    note_end = step_parts.note_end
 
-    def note_or_interrupt(time: float) -> None:
+    def note_or_interrupt(now: Any, time: float, *arguments: Any) -> None:
         if 0.45 < time < 0.46:
             monkeypatch.undo()
             raise KeyboardInterrupt
-        note_step(time)
+        note_end(now, time, *arguments)
 
-    monkeypatch.setattr(simulator, "_note_step", note_or_interrupt)
+    monkeypatch.setattr(step_parts, "note_end", note_or_interrupt)
     with pytest.raises(KeyboardInterrupt):
         simulator.AdvanceTo(1.0)
     assert log == []
@@ -155,7 +162,8 @@ def test_an_interrupt_between_the_end_of_a_step_and_its_account_loses_no_event(
 def test_an_advance_interrupted_at_any_line_makes_each_update_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A signal may arrive between any two lines of the loop, in the midst of making updates too."""
     monkeypatch.setenv("MERGANSER_PLAN", "never")  # else all is compiled after some of these advances
-    files = {str(Path(sys.modules[Simulator.__module__].__file__ or "")), execution.__file__, due_events.__file__}
+    modules = sys.modules[Simulator.__module__], execution, due_events, steps, step_parts
+    files = {str(Path(module.__file__ or "")) for module in modules}
     num_lines, fatal = 0, -1
 
     def trace(frame: Any, event: str, argument: Any) -> Any:
@@ -178,7 +186,7 @@ def test_an_advance_interrupted_at_any_line_makes_each_update_once(monkeypatch: 
 
     whole = simulation(lambda: None)
     advance(whole)
-    expected, total = outcome(whole), num_lines
+    expected, total = outcome_and_counts(whole), num_lines
     assert total > 100
     for fatal in range(1, total):
         simulator, num_lines = simulation(lambda: None), 0
@@ -187,11 +195,11 @@ def test_an_advance_interrupted_at_any_line_makes_each_update_once(monkeypatch: 
         num_lines = 10 * total
         if simulator.get_context().get_time() < 0.3:  # otherwise the updates of the next advance would be made
             simulator.AdvanceTo(0.3)
-        assert outcome(simulator) == expected, f"interrupted at line {fatal}"
+        assert outcome_and_counts(simulator) == expected, f"interrupted at line {fatal}"
 
 
-# What runs while an interrupt is being dealt with, or before the loop has begun.
-_NOT_AT_RISK = {"AdvanceTo", "finish_updates"}
+# What runs before the loop has begun.
+_NOT_AT_RISK = {"AdvanceTo"}
 
 
 class Beginner(LeafSystem):

@@ -19,7 +19,8 @@ H = 1e-2
 def names_of(*modules: str) -> SimpleNamespace:
     names: dict[str, Any] = {}
     for module in modules:
-        names |= vars(importlib.import_module(module))
+        package = importlib.import_module(module)
+        names |= {key: getattr(package, key) for key in dir(package)}  # also those loaded when asked for
     return SimpleNamespace(**names)
 
 

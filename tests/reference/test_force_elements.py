@@ -22,7 +22,8 @@ def library(name: str) -> SimpleNamespace:
     math = "framework.math" if name == "ours" else "math"
     names: dict = {}
     for module in ("multibody.tree", "multibody.plant", "multibody.parsing", math):
-        names |= vars(importlib.import_module(f"{root}.{module}"))
+        package = importlib.import_module(f"{root}.{module}")
+        names |= {key: getattr(package, key) for key in dir(package)}  # also those loaded when asked for
     return SimpleNamespace(**names)
 
 

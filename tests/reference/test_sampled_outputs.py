@@ -25,7 +25,8 @@ NUM_LINKS = 4
 def names_of(root: str, math: str) -> SimpleNamespace:
     names = {}
     for module in ("multibody.tree", "multibody.plant", math):
-        names |= vars(importlib.import_module(f"{root}.{module}"))
+        package = importlib.import_module(f"{root}.{module}")
+        names |= {key: getattr(package, key) for key in dir(package)}  # also those loaded when asked for
     return SimpleNamespace(**names)
 
 

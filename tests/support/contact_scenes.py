@@ -27,7 +27,8 @@ def contact_library(name: str) -> SimpleNamespace:
         root = "pydrake"
     names: dict[str, Any] = {}
     for module in (*modules, "multibody.math", "multibody.tree", "multibody.plant"):
-        names |= vars(importlib.import_module(f"{root}.{module}"))
+        package = importlib.import_module(f"{root}.{module}")
+        names |= {name: getattr(package, name) for name in dir(package)}  # also those loaded when asked for
     return SimpleNamespace(**names)
 
 

@@ -43,10 +43,10 @@ Trace = Callable[[Any, str, Any], Any]
 
 # What runs while an interrupt is being dealt with: nothing comes to rest where that is interrupted once more.
 _DEALS_WITH_INTERRUPTS = {
-    "AdvanceTo", "Initialize", "initialize", "keep_first", "_note_what_is_done", "_finish_updates", "_return_to",
-    "return_to", "forget_since", "_look", "_begin_slice", "may_be_lowered_further", "finish_updates",
+    "AdvanceTo", "Initialize", "initialize", "keep_first", "_note_what_is_done", "_return_to", "return_to",
+    "forget_since", "_look", "_begin_slice", "may_be_lowered_further",
     # Where no signal is looked at, but in what is called: in handlers, and attempts of steps.
-    "_note_step", "note_step", "_hand_over", "call_handler", "_take_step",
+    "note_step", "_hand_over", "call_handler", "_take_step",
 }  # fmt: skip
 
 

@@ -27,7 +27,8 @@ def library(name: str) -> SimpleNamespace:
     names = {}
     math = "framework.math" if name == "ours" else "math"
     for module in ("multibody.math", "multibody.tree", "multibody.plant", "multibody.parsing", math):
-        names |= vars(importlib.import_module(f"{root}.{module}"))
+        package = importlib.import_module(f"{root}.{module}")
+        names |= {key: getattr(package, key) for key in dir(package)}  # also those loaded when asked for
     return SimpleNamespace(**names)
 
 

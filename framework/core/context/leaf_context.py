@@ -90,7 +90,7 @@ class LeafContext(Context):
 
     def _copied_discrete_values(self) -> DiscreteValues:
         """A copy of the discrete state, in room that is kept for it."""
-        room = self.room_for_update()
+        room = self._next_discrete or self.room_for_update()
         self._next_xd[:] = self._xd
         return room
 
@@ -109,12 +109,15 @@ class LeafContext(Context):
             box.SetFrom(present)
         return state
 
-    def _take_over(self, values: DiscreteValues | State) -> None:
+    def take_over(self, values: DiscreteValues | State) -> None:
         """Makes the state what an update has left in the room for it."""
+        down = self.layout.down
         if values is self._next_discrete:
+            self.store.change(down["xd"], self)
             self._xd[:] = self._next_xd
             return
         assert isinstance(values, State) and values is self._next_state
+        self.store.change(down["xc"] | down["xd"] | down["xa"], self)
         if len(self._xc._vector._values):
             self._xc._vector._values[:] = values._continuous._vector._values
         self._xd[:] = self._next_state_xd

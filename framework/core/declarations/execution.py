@@ -14,7 +14,6 @@ from merganser.framework.core.declarations.events import (
     EventStatus,
     most_severe,
 )
-from merganser.framework.core.values.state import DiscreteValues
 
 if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
@@ -24,7 +23,6 @@ __all__ = [
     "NOTHING_BEGUN",
     "Begun",
     "UpdateList",
-    "Updates",
     "call_handler",
     "compute_updates",
     "execute",
@@ -36,7 +34,6 @@ __all__ = [
 
 EventList = Sequence[tuple["LeafContext", DeclaredEvent]]
 UpdateList = Sequence[tuple["LeafContext", Any]]
-Updates = tuple[EventKind, list[tuple["LeafContext", Any]], EventStatus, EventList]  # the last: what they come from
 
 
 class Begun(NamedTuple):
@@ -74,13 +71,7 @@ def in_phases(events: EventList) -> tuple[list[tuple[LeafContext, DeclaredEvent]
     return unrestricted, of_kind(events, EventKind.DISCRETE_UPDATE) + joining, of_kind(events, EventKind.PUBLISH)
 
 
-def execute(
-    events: EventList,
-    kind: EventKind,
-    journal: list[Updates] | None = None,
-    done: list[EventStatus] | None = None,
-    begun: Begun = NOTHING_BEGUN,
-) -> EventStatus:
+def execute(events: EventList, kind: EventKind) -> EventStatus:
     """Carries out the events of one phase.
 
     If a handler raises or reports failure, the state stays as it was.
@@ -88,39 +79,22 @@ def execute(
     Args:
         events: events of one phase with the contexts of their leaf systems, see `in_phases`.
         kind: what events of this phase are.
-        journal: the updates are added here before they are made, so that who catches an interrupt in their midst can
-            complete them by `make_updates`.
-        done: what the first of the publish events have come to, which have happened before; gets the statuses of the
-            others, each as soon as its handler has returned.
-        begun: what has been done of the updates.
 
     Returns:
         The most severe status that any handler returned, only to be read.
     """
     if kind is EventKind.PUBLISH:
-        done = [] if done is None else done
-        for context, event in events[len(done) :] if done else events:
-            # No signal is looked at between the return of a handler and the end of this line.
-            done += [call_handler(context, event)]
-        return done[0] if len(done) == 1 else most_severe(done)  # nearly always; 6 % of an event
-    status, updates = compute_updates(events, begun)
-    if status is not DID_ITS_WORK and (status is DID_NOTHING or status.failed()):
-        return status
-    if journal is not None:
-        journal.append((kind, updates, status, events))
-    make_updates(updates)
+        return most_severe([call_handler(context, event) for context, event in events])
+    status, updates = compute_updates(events)
+    if not (status is DID_NOTHING or status.failed()):
+        make_updates(updates)
     return status
 
 
 def make_updates(updates: UpdateList) -> None:
     """Makes the state what `compute_updates` has computed; doing it twice is the same as doing it once."""
     for context, values in updates:
-        down = context.layout.down
-        if isinstance(values, DiscreteValues):
-            context.store.change(down["xd"], context)
-        else:
-            context.store.change(down["xc"] | down["xd"] | down["xa"], context)
-        context._take_over(values)
+        context.take_over(values)
 
 
 def compute_updates(

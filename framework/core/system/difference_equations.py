@@ -12,7 +12,7 @@ from merganser.framework.core.values.state import DiscreteValues, State
 if TYPE_CHECKING:
     from merganser.framework.core.context.context import Context
 
-__all__ = ["DifferenceEquationMethods", "merge_updates"]
+__all__ = ["DifferenceEquationMethods", "compute_update"]
 
 
 class DifferenceEquationMethods(SystemBase):
@@ -40,11 +40,8 @@ class DifferenceEquationMethods(SystemBase):
                 f"EvalUniquePeriodicDiscreteUpdate: system '{self.GetSystemPathname()}' must have periodic discrete "
                 f"updates of exactly one timing; found: {found}."
             )
-        events = self._events_with(context, TriggerType.kPeriodic)
-        status, updates = compute_updates(of_kind(events, EventKind.DISCRETE_UPDATE), is_question=True)
-        raise_if_failed(status, context)
         result = context._discrete.Clone()
-        merge_updates(updates, context, result)
+        compute_update(context, TriggerType.kPeriodic, result)
         return result
 
     def IsDifferenceEquationSystem(self) -> tuple[bool, float]:
@@ -77,14 +74,18 @@ class DifferenceEquationMethods(SystemBase):
         }
 
 
-def merge_updates(updates: list[tuple[Any, Any]], context: Context, target: DiscreteValues | State) -> None:
-    """Makes `target` the state, or the discrete state, of `context` with the updates of some of its leaf contexts.
+def compute_update(context: Context, trigger: TriggerType, target: DiscreteValues | State) -> None:
+    """Makes `target` what updates would make of the discrete state, or of the whole one, and changes nothing.
 
     Args:
-        updates: leaf contexts at or below `context` with their new values, as from `compute_updates`.
         context: of any system.
+        trigger: of the updates: discrete ones, or unrestricted ones for the whole state.
         target: room like that of `context`.
     """
+    is_discrete = isinstance(target, DiscreteValues)
+    kind = EventKind.DISCRETE_UPDATE if is_discrete else EventKind.UNRESTRICTED_UPDATE
+    status, updates = compute_updates(of_kind(context.system._events_with(context, trigger), kind), is_question=True)
+    raise_if_failed(status, context)
     if isinstance(target, DiscreteValues):
         target.SetFrom(context._discrete)
         _put_groups(updates, context, target)

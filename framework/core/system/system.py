@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Self
 from merganser.framework.core.context.context import Context
 from merganser.framework.core.declarations.events import EventKind, TriggerType
 from merganser.framework.core.declarations.execution import (
-    compute_updates,
     execute,
     in_phases,
     of_kind,
@@ -24,7 +23,7 @@ from merganser.framework.core.scalars.copying import copy_system
 from merganser.framework.core.scalars.scalars import filled
 from merganser.framework.core.scalars.templates import Template, generic_class, instantiate
 from merganser.framework.core.system.constraints import ConstraintMethods
-from merganser.framework.core.system.difference_equations import DifferenceEquationMethods, merge_updates
+from merganser.framework.core.system.difference_equations import DifferenceEquationMethods, compute_update
 from merganser.framework.core.system.dynamics import DynamicsMethods
 from merganser.framework.core.system.outputs import OutputMethods
 from merganser.framework.core.system.random_values import RandomContextMethods
@@ -165,10 +164,7 @@ class System(
         self.ValidateContext(context)
         num_groups = context.num_discrete_state_groups()
         self._require_room(discrete_state, DiscreteValues, "CalcForcedDiscreteVariableUpdate", num_groups)
-        events = of_kind(self._events_with(context, TriggerType.kForced), EventKind.DISCRETE_UPDATE)
-        status, updates = compute_updates(events, is_question=True)
-        raise_if_failed(status, context)
-        merge_updates(updates, context, discrete_state)
+        compute_update(context, TriggerType.kForced, discrete_state)
 
     def CalcForcedUnrestrictedUpdate(self, context: Context, state: State) -> None:
         """Computes what all forced unrestricted updates would make of the state, into `state`."""
@@ -178,10 +174,7 @@ class System(
                 f"System '{self.GetSystemPathname()}', CalcForcedUnrestrictedUpdate: expected a State for the result, "
                 f"got {type(state).__name__}."
             )
-        events = of_kind(self._events_with(context, TriggerType.kForced), EventKind.UNRESTRICTED_UPDATE)
-        status, updates = compute_updates(events, is_question=True)
-        raise_if_failed(status, context)
-        merge_updates(updates, context, state)
+        compute_update(context, TriggerType.kForced, state)
 
     def ExecuteForcedEvents(self, context: Context, publish: bool = True) -> None:
         """Carries out all forced events: unrestricted updates, then discrete updates, then publishes.

@@ -142,15 +142,16 @@ def test_witness_functions_in_the_loop_equal_those_in_python_bit_for_bit(kinds: 
 
 def test_no_step_is_left_to_python(monkeypatch: pytest.MonkeyPatch) -> None:
     num_left = 0
-    original = Simulator._advance_one_step
+    original = simulator_module.take_step
 
-    def counted(self: Any, *arguments: Any) -> float:
+    def counted(*arguments: Any) -> int:
         nonlocal num_left
         num_left += 1
-        return original(self, *arguments)
+        return original(*arguments)
 
-    monkeypatch.setattr(Simulator, "_advance_one_step", counted)
     simulator, *_ = simulation(True, ("discrete", "discrete", "publish"))
+    simulator.Initialize()
+    monkeypatch.setattr(simulator_module, "take_step", counted)
     simulator.AdvanceTo(1.9)
     assert num_left == 0 < simulator.get_num_unrestricted_updates()
 

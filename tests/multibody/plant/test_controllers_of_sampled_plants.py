@@ -9,7 +9,7 @@ import pytest
 from compile_policy import compile_at_once
 
 from merganser.analysis import BatchSimulator, Simulator
-from merganser.analysis.plan import loop_state
+from merganser.analysis.simulation import step_codes
 from merganser.framework import DiagramBuilder, LeafSystem
 from merganser.framework.primitives import LinearSystem, LogVectorOutput
 from merganser.multibody.plant import MultibodyPlant
@@ -93,7 +93,7 @@ def test_a_digital_loop_is_that_of_the_textbook(plant_first: bool, ratio: int) -
         if plan:
             assert simulator._plan is not None
             groups = simulator._plan._program.records
-            assert not any(group.flags & loop_state.IS_LEFT_TO_PYTHON for group in groups)
+            assert not any(group.flags & step_codes.IS_LEFT_TO_PYTHON for group in groups)
         data = log.FindLog(simulator.get_context()).data()
         np.testing.assert_allclose(data, states, atol=1e-13)
         columns = 4 if is_sampled else 3  # a live port shows the acceleration of the step that comes
