@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from block_cases import names_of
 
 import merganser.framework as ours_framework
 import merganser.framework.primitives as ours_primitives
@@ -15,7 +16,7 @@ import pydrake.systems.primitives as theirs_primitives
 
 pytestmark = pytest.mark.reference
 
-OURS = SimpleNamespace(**{**vars(ours_framework), **vars(ours_primitives)})
+OURS = names_of(ours_framework, ours_primitives)
 THEIRS = SimpleNamespace(**{**vars(theirs_framework), **vars(theirs_primitives), "Value": theirs_value.Value})
 
 
