@@ -159,7 +159,7 @@ class AutoDiffWorkspace(Workspace):
                 return status
         elif kernel in _OF_POSITIONS and self._call_position_rule(kernel, arguments):
             return None
-        return self._call_over_lanes(kernel, *arguments)
+        return self.call_over_lanes(kernel, *arguments)
 
     def _look_at_parameters(self) -> None:
         """Forgets what was made of the parameters, if they have changed."""
@@ -171,7 +171,7 @@ class AutoDiffWorkspace(Workspace):
 
     def _postpone(self, kernel: Any, arguments: tuple[Any, ...]) -> None:
         """Has the records of the kinematics computed when they are read."""
-        pending = functools.partial(self._call_over_lanes, kernel, *arguments)
+        pending = functools.partial(self.call_over_lanes, kernel, *arguments)
         for place in places_of(kernel).written:
             arguments[place].pending = pending
 
@@ -253,9 +253,10 @@ class AutoDiffWorkspace(Workspace):
 
     def _compute_records(self, kernel: Any, arguments: tuple[Any, ...]) -> None:
         """Computes the records that dynamics by the chain rule have left out."""
-        self._call_over_lanes(kernel, *arguments[:-1], np.empty(arguments[-1].shape, object))
+        self.call_over_lanes(kernel, *arguments[:-1], np.empty(arguments[-1].shape, object))
 
-    def _call_over_lanes(self, kernel: Any, *arguments: Any) -> Any:
+    def call_over_lanes(self, kernel: Any, *arguments: Any) -> Any:
+        """Runs a kernel over lanes; returns its status."""
         places = places_of(kernel)
         lanes: list[Any] = list(arguments)
         count = 0

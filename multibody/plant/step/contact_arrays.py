@@ -125,6 +125,7 @@ class ContactSample(NamedTuple):
         statistics: of the solver, the numbers of result_dtype; None for a continuous plant.
         surfaces: contact surfaces; None if there are none.
         deformables: contacts of deformable bodies; None if there are none.
+        F_Bo_W: all forces on the bodies in lanes; None where the sample of the dynamics has them.
     """
 
     geometry_ids: list[GeometryId]
@@ -138,6 +139,7 @@ class ContactSample(NamedTuple):
     statistics: tuple[Any, ...] | None = None
     surfaces: SurfaceSample | None = None
     deformables: DeformableSample | None = None
+    F_Bo_W: Any = None
 
     def merged(self) -> ContactSample:
         """The same with arrays of AutoDiffXd in place of those in lanes."""
