@@ -90,8 +90,8 @@ class LaneStep:
         w, (num_lanes, num_contacts, num_own_rows, most) = self._steps.w, self._sizes
         inputs, num_v = self._inputs, len(w.v)
         position = LaneRecords(np.zeros((1, len(w.topology)), layout.position_dtype(np.complex128)), 0)
-        of_bodies = (LaneRecords(lanes, len(lanes)) for lanes in (inputs.parameters, inputs.x[:, : len(w.q)].copy()))
-        w.call_over_lanes(kernels.position_kinematics, w.topology, *of_bodies, position)
+        parameters, q = (_records(lanes) for lanes in (inputs.parameters, inputs.x[:, : len(w.q)].copy()))
+        w.call_over_lanes(kernels.position_kinematics, w.topology, parameters, q, position)
         shapes = (most[1],), w.zeros_F.shape, (num_v,), (num_v,), (num_contacts, NUM_FORCE_VALUES), (num_own_rows, 6)
         out = LaneForces(*(np.zeros((num_lanes, *shape), np.complex128) for shape in shapes))
         given = self._model, inputs._replace(position=position.lanes), self._problems, self.x_next
@@ -151,6 +151,10 @@ class LaneSteps:
                 return kernel.interpreted(*arguments)
             code = self._codes[kernel] = specialize(kernel, *arguments)
         return code(*arguments)
+
+
+def _records(lanes: Array) -> LaneRecords:
+    return LaneRecords(lanes, len(lanes) if len(lanes) > 1 else 0)
 
 
 _NOTHING = np.zeros((1, 0), np.complex128)
