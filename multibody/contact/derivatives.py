@@ -73,6 +73,7 @@ __all__ = [
 contact_pair_lanes_dtype = of_scalar(contact_pair_dtype, np.complex128)
 drive_lanes_dtype = of_scalar(drive_dtype, np.complex128)
 _constraint_lanes_dtype, _row_lanes_dtype = (of_scalar(dtype, np.complex128) for dtype in (constraint_dtype, row_dtype))
+_value_lanes_dtype = constraint_value_dtype(np.complex128)
 
 # Why there are no derivatives.
 LACKS_SIZE = 1  # the problem has not as many constraints and rows as are told
@@ -199,7 +200,7 @@ def make_problems(
     return LaneProblems(
         room(matrix_size), room(matrix_size), room(constraints, _constraint_lanes_dtype), room(rows, _row_lanes_dtype),
         room(jacobian), room(jacobian), room(LAW_SIZE * rows),
-        room(num_own_rows, constraint_value_dtype(np.complex128)), np.zeros(5, np.int64), np.zeros(num_v, np.int64),
+        room(num_own_rows, _value_lanes_dtype), np.zeros(5, np.int64), np.zeros(num_v, np.int64),
         np.zeros(constraints, np.int64),
     )  # fmt: skip
 

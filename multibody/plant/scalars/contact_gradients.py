@@ -81,6 +81,7 @@ class _Values:
             np.zeros(len(topology), dtype())
             for dtype in (layout.position_dtype, layout.velocity_dtype, layout.scratch_dtype)
         )
+        self._position = self.position.view(np.float64)  # records of floats alone
         self.tau, self.zeros_v, self.nothing = np.zeros(num_v), np.zeros(num_v), np.zeros(0)
         self.F_applied, self.zeros_F = np.zeros((len(topology), 6)), np.zeros((len(topology), 6))
         self.dtype, self.scalar, self.is_float, self.is_numeric = np.dtype(np.float64), float, True, True
@@ -91,7 +92,7 @@ class _Values:
         """Takes over the values of the state, the parameters and the poses as they are now."""
         self.x[:] = w.lanes_of(w.x).lanes[0].real
         position = w.lanes_of(w.position).lanes[0]
-        self.position.view(np.float64)[:] = position.view(np.complex128).real  # records of floats alone
+        self._position[:] = position.view(np.complex128).real
         parameters = w.lanes_of(w.parameters)
         if parameters is not self._parameters:
             self._parameters = parameters
@@ -135,6 +136,7 @@ class ContactGradients:
         self._dynamics, self._w, self._arrays, self._step = dynamics, w, dynamics.model.contact, step
         self._values = _Values(w)
         self._steps = LaneSteps(w, self._arrays)
+        self._every_tree = np.arange(len(self._arrays.trees))
         # _Values has of a Workspace what arrays of a step ask for, and no more.
         self.buffers = StepBuffers(dynamics, context, self._values, time_step=step.time_step)  # type: ignore[arg-type]
 
@@ -202,7 +204,7 @@ class ContactGradients:
         buffers = self._step
         controllers = buffers.controllers
         if not len(controllers.inputs):
-            return LaneRecords(np.zeros((1, 0), drive_lanes_dtype), 0)
+            return _NO_DRIVES
         split = split_lanes(buffers.work.drive_values)
         records = np.zeros(split.lanes.shape[:2], drive_lanes_dtype)
         records["v"] = controllers.velocities
@@ -217,7 +219,7 @@ class ContactGradients:
     ) -> None:  # fmt: skip
         """Writes the next state and the sample of the step, with derivatives, from the velocities on floats."""
         w, arrays, rows = self._w, self._arrays, self.buffers.model.contact.constraint_rows
-        pairs = _no_pairs() if pairs is None else pairs
+        pairs = _NO_PAIRS if pairs is None else pairs
         step, num_rows = self._step, int(out.problem.counts[1])
         given = [w.lanes_of(argument) for argument in (w.x, w.position, step.F_applied, w.parameters)]
         num_derivatives = _common_count([pairs, drives, v_star, *given])
@@ -225,7 +227,7 @@ class ContactGradients:
         lanes = parameters, pairs.lanes, drives.lanes, x, v_star.lanes, position, F_applied
         inputs = LaneInputs(*map(np.ascontiguousarray, lanes))
         model = StepModel(
-            arrays.plant_trees, np.arange(len(arrays.trees)), np.array([settings]), step.time_step,
+            arrays.plant_trees, self._every_tree, np.array([settings]), step.time_step,
             self._dynamics.settings.choices.near_rigid_threshold, arrays.limits, arrays.frictions, rows,
             int(out.statistics["num_fallbacks"]),
         )  # fmt: skip
@@ -306,7 +308,7 @@ class ContactGradients:
         self, context: Context, poses: LaneRecords, touching: Touching, num_points: int
     ) -> LaneRecords:
         """The contact pairs of points, in lanes."""
-        contacts = self._follow_contacts(context, poses, touching.candidates, touching.contacts.copy())
+        contacts = self._follow_contacts(context, poses, touching.candidates, touching.contacts)
         pairs = LaneRecords(np.zeros((1, len(touching.contacts)), contact_pair_lanes_dtype), 0)
         materials = self.buffers.materials, self._arrays.tree_of_mobod
         self._w.call(make_contact_pairs, *materials, poses, touching.candidates, contacts, pairs)
@@ -356,10 +358,10 @@ class ContactGradients:
                 lanes[name] = contacts[name]
             return LaneRecords(lanes, 0)
         query = self._dynamics.contact_geometry.query_object(context)
-        queries, margin = query.proximity_queries(), self._margin()
+        queries = query.proximity_queries()
         try:
-            values, lanes = poses.lanes[0].real.copy(), np.ascontiguousarray(poses.lanes)
-            lanes = differentiate_manifolds(queries.engine, values, lanes, candidates, contacts, margin)
+            given = poses.lanes[0].real, poses.lanes, candidates, contacts, self._margin()
+            lanes = differentiate_manifolds(queries.engine, *given)
             return LaneRecords(lanes, poses.num_derivatives)
         except LookupError as error:
             ids = queries.layout.geometry_ids
@@ -397,7 +399,7 @@ class ContactGradients:
 def _chosen(pairs: LaneRecords, sources: Array) -> LaneRecords:
     """Of contact pairs in lanes, those of the given sources, in ascending order."""
     given = pairs.lanes[0]["source"]
-    if np.array_equal(given, sources):
+    if len(given) == len(sources) and (given == sources).all():
         return pairs
     made, places = np.unique(given, return_index=True)
     return LaneRecords(pairs.lanes[:, places[np.searchsorted(made, sources)]], pairs.num_derivatives)
@@ -419,5 +421,5 @@ def _common_count(arguments: Iterable[Any]) -> int:
     return count
 
 
-def _no_pairs() -> LaneRecords:
-    return LaneRecords(np.zeros((1, 0), contact_pair_lanes_dtype), 0)
+_NO_PAIRS = LaneRecords(np.zeros((1, 0), contact_pair_lanes_dtype), 0)
+_NO_DRIVES = LaneRecords(np.zeros((1, 0), drive_lanes_dtype), 0)

@@ -135,7 +135,8 @@ class LaneSteps:
         else:
             problems = make_problems(sizes.num_lanes, num_v, arrays.matrix_size, most, num_own_rows)
         step = LaneStep(self, sizes, problems, model, inputs, num_derivatives)
-        self._problems = [(problems, weakref.ref(step)), *self._problems[:1]]  # two, as a Context holds the last sample
+        # Three, as a Context holds the last sample, and a simulator another one before that is replaced.
+        self._problems = [(problems, weakref.ref(step)), *self._problems[:2]]
         return step, self._work
 
     def make_work(self, most: tuple[int, int, int]) -> LaneWork:

@@ -109,7 +109,8 @@ class AutoDiffWorkspace(Workspace):
         found = find_block(items)
         if found is None:
             return super().write_state(x)
-        if not all(found[0][start : start + 4].any() for start in self.quaternion_starts):
+        values = found[0].tolist()
+        if not all(any(values[start : start + 4]) for start in self.quaternion_starts.tolist()):
             return False
         np.copyto(self.x, x)  # all are AutoDiffXd, as others are in no block
         self._parts["x"] = self.x.tobytes(), items, found

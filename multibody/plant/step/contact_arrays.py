@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -196,6 +197,12 @@ class ContactModelArrays:
         self.source_bodies = np.array([body for contact in self.contacts_of_kinds for body in contact.bodies], np.int64)
         self._tree = tree
         self._limit_springs: tuple[Array, Array] | None = None
+
+    def of_copy(self, tree: MultibodyTree) -> ContactModelArrays:
+        """The same for a copy of the tree."""
+        copied = copy.copy(self)
+        copied._tree = tree
+        return copied
 
     def limit_springs(self) -> tuple[Array, Array]:
         """Stiffness and dissipation of the springs that hold each joint at its limits in continuous time.
