@@ -59,21 +59,17 @@ class LaneStep:
 
     Attributes:
         x_next: receives the next state, in lanes.
-        forces: those of contacts, of contacts and of joints on velocities, and of rows, as ContactSample has them.
-        F_Bo_W: all forces on the bodies, shape [num_mobods, 6].
-        impulses: of all rows.
+        num_derivatives: as given.
     """
 
     def __init__(
         self, steps: LaneSteps, sizes: _Sizes, problems: LaneProblems, model: StepModel, inputs: LaneInputs,
         num_derivatives: int,
     ) -> None:  # fmt: skip
-        self._steps, self._sizes, self._num_derivatives = steps, sizes, num_derivatives
+        self._steps, self._sizes, self.num_derivatives = steps, sizes, num_derivatives
         self._model, self._inputs, self._problems = model, inputs, problems
         self.x_next = np.empty((sizes.num_lanes, inputs.x.shape[1]), np.complex128)
-        self.impulses, self.F_Bo_W, *self.forces = (LaneRecords(_NOTHING, 0) for _ in LaneForces._fields)
-        for records in self._results():
-            records.pending = self._compute_forces
+        self._forces: LaneForces | None = None
 
     def solve(self, counts: Array, v_next: Array, work: LaneWork) -> int:
         """Computes the next state from the velocities on floats; status and arguments as differentiate_step() has."""
@@ -81,12 +77,14 @@ class LaneStep:
         status: int = self._steps.call(differentiate_step, self._sizes, *given)
         return status
 
-    def _results(self) -> tuple[LaneRecords, ...]:
-        """In the order of LaneForces."""
-        forces, tau_contact, tau_joints, row_forces = self.forces
-        return self.impulses, self.F_Bo_W, tau_contact, tau_joints, forces, row_forces
+    def records(self, *names: str) -> tuple[LaneRecords, ...]:
+        """Fields of LaneForces, which are computed when one of them is read."""
+        return tuple(_Forces(self, name) for name in names)
 
-    def _compute_forces(self) -> None:
+    def forces(self) -> LaneForces:
+        """The forces, in lanes."""
+        if self._forces is not None:
+            return self._forces
         w, (num_lanes, num_contacts, num_own_rows, most) = self._steps.w, self._sizes
         inputs, num_v = self._inputs, len(w.v)
         position = LaneRecords(np.zeros((1, len(w.topology)), layout.position_dtype(np.complex128)), 0)
@@ -96,8 +94,24 @@ class LaneStep:
         out = LaneForces(*(np.zeros((num_lanes, *shape), np.complex128) for shape in shapes))
         given = self._model, inputs._replace(position=position.lanes), self._problems, self.x_next
         self._steps.call(differentiate_forces, self._sizes, *given, self._steps.make_work(most), out)
-        for records, lanes in zip(self._results(), out):
-            records.lanes, records.num_derivatives, records.pending = lanes, self._num_derivatives, None
+        self._forces = out
+        return out
+
+
+class _Forces(LaneRecords):
+    """A field of LaneForces of a step. The step does not know it: it lives no longer than who may read them."""
+
+    __slots__ = ("_name", "_step")
+
+    def __init__(self, step: LaneStep, name: str) -> None:
+        super().__init__(_NOTHING, 0)
+        self._step: LaneStep | None = step
+        self._name = name
+
+    def update(self) -> None:
+        if self._step is not None:
+            self.lanes, self.num_derivatives = getattr(self._step.forces(), self._name), self._step.num_derivatives
+            self._step = None
 
 
 class LaneSteps:
@@ -135,8 +149,7 @@ class LaneSteps:
         else:
             problems = make_problems(sizes.num_lanes, num_v, arrays.matrix_size, most, num_own_rows)
         step = LaneStep(self, sizes, problems, model, inputs, num_derivatives)
-        # Three, as a Context holds the last sample, and a simulator another one before that is replaced.
-        self._problems = [(problems, weakref.ref(step)), *self._problems[:2]]
+        self._problems = [(problems, weakref.ref(step)), *self._problems[:1]]  # two, as a Context holds the last sample
         return step, self._work
 
     def make_work(self, most: tuple[int, int, int]) -> LaneWork:
