@@ -54,7 +54,7 @@ class LaneStep:
         steps: of the plant in a Context.
         sizes: of the step.
         problems: where its problem stands.
-        model, inputs: of the step. Only the positions of the bodies may change afterwards.
+        model, inputs: of the step. Of these only the positions of the bodies and v* may change afterwards.
         num_derivatives: of all numbers.
 
     Attributes:
