@@ -520,27 +520,6 @@ def test_what_a_step_tells_of_contacts_becomes_numbers_when_it_is_read(monkeypat
     assert abs(ExtractGradient(force)[2, 6]) > 1.0  # the deeper, the more
 
 
-def test_forces_of_a_step_are_those_of_that_step_whenever_they_are_read() -> None:
-    diagram = make_scene(add_pusher).diagram.ToAutoDiffXd()
-    plant = diagram.GetSubsystemByName("plant")
-
-    def after_steps(read_at_once: bool) -> list[dict[str, Array]]:
-        context, kept, read = diagram.CreateDefaultContext(), [], []
-        diagram.get_input_port(0).FixValue(context, [20.0])
-        set_state(diagram, plant, context, InitializeAutoDiff(PUSHED).ravel())
-        for _ in range(5):
-            diagram.ExecuteForcedEvents(context)
-            kept.append(context.Clone())
-            if read_at_once:
-                read.append(outputs_of(plant, kept[-1]))
-        return read if read_at_once else [outputs_of(plant, each) for each in reversed(kept)][::-1]
-
-    for at_once, late in zip(after_steps(True), after_steps(False)):
-        for name, numbers in at_once.items():
-            np.testing.assert_array_equal(ExtractValue(late[name]), ExtractValue(numbers), err_msg=name)
-            np.testing.assert_array_equal(ExtractGradient(late[name]), ExtractGradient(numbers), err_msg=name)
-
-
 def test_a_sample_of_derivatives_becomes_one_of_floats() -> None:
     scene = make_scene(add_pusher)
     diagram = scene.diagram.ToAutoDiffXd()
