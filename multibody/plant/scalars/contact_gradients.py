@@ -241,10 +241,12 @@ class ContactGradients:
                 "contacts and masses do not tell how velocities follow. Move the bodies a little."
             )
         result[:] = merge_lanes(of_step.x_next, num_derivatives)
-        *forces, F_Bo_W, impulses = of_step.records(
+        forces, tau, tau_joints, row_forces, F_Bo_W, impulses = of_step.records(
             "forces", "tau_contact", "tau_joints", "row_forces", "F_Bo_W", "impulses"
         )
-        sample = sample_of_contacts(self.buffers, touching, *forces, out.statistics.item())
+        sample = sample_of_contacts(
+            self.buffers, touching, forces, tau, tau_joints, row_forces, out.statistics.item()
+        )
         step.sample = sample._replace(F_Bo_W=F_Bo_W)
         if num_drives:
             of_drives = impulses[num_rows - num_drives : num_rows].merged()
