@@ -223,7 +223,9 @@ def gradients_of_contact() -> None:
     own, scene_graph = plant.GetMyMutableContextFromRoot(context), with_derivatives.GetSubsystemByName("scene_graph")
     x = ExtractValue(plant.GetPositionsAndVelocities(own))
     plant.SetPositionsAndVelocities(own, InitializeAutoDiff(x).ravel())
-    with_derivatives.CalcForcedUnrestrictedUpdate(context, context.Clone().get_mutable_state())
+    after = context.Clone()
+    with_derivatives.CalcForcedUnrestrictedUpdate(context, after.get_mutable_state())
+    plant.get_contact_results_output_port().Eval(plant.GetMyContextFromRoot(after))
     query = scene_graph.get_query_output_port().Eval(scene_graph.GetMyContextFromRoot(context))
     query.ComputeSignedDistancePairwiseClosestPoints()
     for code in missing():

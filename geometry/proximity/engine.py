@@ -53,6 +53,7 @@ class ProximityEngine:
         self._find_candidates: Any = None
         self._signed_distances: Any = None
         self._contact_manifolds: Any = None
+        self.follow_manifolds: Any = None  # the kernel of manifold_derivatives.py for these arrays, once it is compiled
 
     @property
     def arrays(self) -> ProximityArrays:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.interpreted_first import may_use_compiled
-from merganser.framework.native import device, inlined, kernel
+from merganser.framework.native import device, inlined, kernel, specialize
 from merganser.framework.native.memory.by_value import of_scalar
 from merganser.geometry.proximity.derivatives import follow_pair, slopes_of_pair
 from merganser.geometry.proximity.engine import ProximityEngine
@@ -55,14 +55,18 @@ def differentiate_manifolds(
     Raises:
         LookupError: a pair has no derivatives, as its normal jumps; its argument is the row of the pair.
     """
+    X_WG, X_lanes, pairs, contacts = map(np.ascontiguousarray, (X_WG, X_lanes, pairs, contacts))
     lanes = np.zeros((len(X_lanes), len(contacts)), contact_lanes_dtype)
     touching = pairs[sorted(set(contacts["pair"].tolist()))]
     results = engine.signed_distances(X_WG, touching)
     arrays, work = engine.arrays, np.zeros(1, _WORK)
     arguments = arrays.geometries, arrays.hulls, X_WG, X_lanes, pairs, results, contacts, margin, work, lanes
-    effort = _EFFORT * len(touching) * len(X_lanes)
-    if may_use_compiled(follow_manifolds, effort, *arguments):
-        row = follow_manifolds(*arguments)
+    if engine.follow_manifolds is None:
+        effort = _EFFORT * len(touching) * len(X_lanes)
+        if may_use_compiled(follow_manifolds, effort, *arguments):
+            engine.follow_manifolds = specialize(follow_manifolds, *arguments)
+    if engine.follow_manifolds is not None:
+        row = engine.follow_manifolds(*arguments)
     else:
         records = (np.asarray(a).view(np.recarray) for a in (arrays.geometries, results, contacts, work, lanes))
         geometries, results, contacts, work, out = records

@@ -14,8 +14,8 @@ carry derivatives in their imaginary parts (kernels/lanes.py tells what a lane i
 
     1.  the problem of each lane: A, the constraints and the numbers of their laws
     2.  Newton's method on the values of (1), beyond the tolerance of the solver, which leaves H
-    3.  r of each lane at v+, which is the same in all, and from it dv+
-    4.  gamma at v+ with dv+, the next state, and the forces that led there
+    3.  r of each lane at v+, which is the same in all, and from it dv+ and the next state
+    4.  gamma at v+ with dv+, and the forces that led there, when somebody asks for them
 
 H is symmetric, but for TAMSI, and where velocities are locked. Where a contact just begins or ends, just begins to
 slide, or an impulse is just at a bound, r has a kink: derivatives are then those of one side.
@@ -57,12 +57,13 @@ from merganser.multibody.kernels.layout import scratch_dtype
 __all__ = [
     "LACKS_SIZE",
     "SINGULAR",
+    "LaneForces",
     "LaneInputs",
     "LaneProblems",
-    "LaneResults",
     "LaneWork",
     "StepModel",
     "contact_pair_lanes_dtype",
+    "differentiate_forces",
     "differentiate_step",
     "drive_lanes_dtype",
     "make_problems",
@@ -72,6 +73,7 @@ __all__ = [
 contact_pair_lanes_dtype = of_scalar(contact_pair_dtype, np.complex128)
 drive_lanes_dtype = of_scalar(drive_dtype, np.complex128)
 _constraint_lanes_dtype, _row_lanes_dtype = (of_scalar(dtype, np.complex128) for dtype in (constraint_dtype, row_dtype))
+_value_lanes_dtype = constraint_value_dtype(np.complex128)
 
 # Why there are no derivatives.
 LACKS_SIZE = 1  # the problem has not as many constraints and rows as are told
@@ -112,24 +114,24 @@ class LaneInputs(NamedTuple):
     parameters: Array
     contact_pairs: Array  # of contact_pair_lanes_dtype
     drives: Array  # of drive_lanes_dtype
-    q: Array
-    v: Array
+    x: Array  # [q; v]
     v_star: Array
     position: Array
     F_applied: Array  # forces on the bodies from elsewhere, shape [.., num_mobods, 6]
 
 
 class LaneProblems(NamedTuple):
-    """The problem of each lane: arrays with an axis of lanes in front, but for the last two.
+    """The problem of each lane: arrays with an axis of lanes in front, but for the last three.
 
     Attributes:
-        matrix, free_matrix: A, and without what belongs to locked velocities.
+        matrix, free_matrix: A, and without what belongs to locked velocities; the latter only if there are such.
         constraints, rows: see layout.py.
-        jacobian, free_jacobian: J, and without the columns of locked velocities.
+        jacobian, free_jacobian: J, and without the columns of locked velocities; as above.
         law: numbers of the laws.
         values: of the StepModel.rows.
         counts: see plant_layout.py.
         is_locked: of each velocity.
+        is_tamsi: of each constraint, whether it follows the law of TAMSI.
     """
 
     matrix: Array
@@ -142,6 +144,7 @@ class LaneProblems(NamedTuple):
     values: Array
     counts: NDArray[np.int64]
     is_locked: NDArray[np.int64]
+    is_tamsi: NDArray[np.int64]
 
 
 class LaneWork(NamedTuple):
@@ -149,38 +152,35 @@ class LaneWork(NamedTuple):
 
     Attributes:
         scratch: of the bodies.
-        v, v_of_lane: v+, and the same with derivatives, shape [num_v].
+        v: v+, shape [num_v].
         change, residual: v - v*, and r, shape [num_v].
-        compliance, velocity: w and v_c, shape [num_rows].
+        compliance, velocity, impulses: w, v_c and gamma, shape [num_rows].
         hessian: G, shape [HESSIAN_SIZE num_rows].
         H: shape [num_v num_v].
         solution, pivots: of systems with it, shape [num_v].
-        is_tamsi: of each constraint, whether it follows the law of TAMSI.
         chosen: constraints, shape [2, num_constraints].
         integers: for islands.
     """
 
     scratch: Array
     v: Array
-    v_of_lane: Array
     change: Array
     residual: Array
     compliance: Array
     velocity: Array
+    impulses: Array
     hessian: Array
     H: NDArray[np.float64]
     solution: NDArray[np.float64]
     pivots: NDArray[np.float64]
-    is_tamsi: NDArray[np.int64]
     chosen: NDArray[np.int64]
     integers: NDArray[np.int64]
 
 
-class LaneResults(NamedTuple):
-    """What follows: arrays of complex numbers with an axis of lanes in front; see plant_forces.py."""
+class LaneForces(NamedTuple):
+    """The forces of a step: arrays of complex numbers with an axis of lanes in front; see plant_forces.py."""
 
     impulses: Array
-    x_next: Array
     F_Bo_W: Array
     tau_contact: Array
     tau_joints: Array
@@ -200,7 +200,8 @@ def make_problems(
     return LaneProblems(
         room(matrix_size), room(matrix_size), room(constraints, _constraint_lanes_dtype), room(rows, _row_lanes_dtype),
         room(jacobian), room(jacobian), room(LAW_SIZE * rows),
-        room(num_own_rows, constraint_value_dtype(np.complex128)), np.zeros(5, np.int64), np.zeros(num_v, np.int64),
+        room(num_own_rows, _value_lanes_dtype), np.zeros(5, np.int64), np.zeros(num_v, np.int64),
+        np.zeros(constraints, np.int64),
     )  # fmt: skip
 
 
@@ -212,10 +213,9 @@ def make_work(num_mobods: int, num_v: int, num_trees: int, most: tuple[int, int,
         return np.zeros(size, dtype)
 
     return LaneWork(
-        room(num_mobods, scratch_dtype(np.complex128)), room(num_v), room(num_v), room(num_v), room(num_v),
-        room(rows), room(rows), room(HESSIAN_SIZE * rows),
-        room(num_v * num_v, float), room(num_v, float), room(num_v, float), room(constraints, int),
-        np.zeros((2, constraints), np.int64),
+        room(num_mobods, scratch_dtype(np.complex128)), room(num_v), room(num_v), room(num_v),
+        room(rows), room(rows), room(rows), room(HESSIAN_SIZE * rows),
+        room(num_v * num_v, float), room(num_v, float), room(num_v, float), np.zeros((2, constraints), np.int64),
         room(integer_workspace_size(num_v, num_trees, constraints, 0), int),
     )  # fmt: skip
 
@@ -231,34 +231,64 @@ def differentiate_step(
     inputs: LaneInputs,
     problems: LaneProblems,
     work: LaneWork,
-    out: LaneResults,
+    x_next_out: Array,  # [q+; v+], complex, shape [num_lanes, num_x]
 ) -> int:
-    """Computes a step with derivatives, of which the solution is known.
+    """Computes the next state with derivatives, of a step of which the solution is known.
 
     Returns:
         0, LACKS_SIZE or SINGULAR.
     """
-    num_lanes = out.x_next.shape[0]
+    num_lanes, num_islands = x_next_out.shape[0], 0
     for lane in range(num_lanes):
         _set_problem(lane, model, inputs, problems, work)
         if problems.counts[0] != sizes[0] or problems.counts[1] != sizes[1]:
             return LACKS_SIZE
-        num_islands = _set_laws(lane, model, inputs, problems, work)
+        if lane == 0:  # they are the same in all
+            num_islands = find_islands(
+                problems.constraints[0][: sizes[0]], model.plant.trees.shape[0], _islands(model, problems, work)
+            )
+        _set_laws(lane, num_islands, model, inputs, problems, work)
         if lane == 0:
-            _choose_laws(model, num_islands, v_next, inputs, problems, work, out.impulses[0])
-    if not _refine(model, v_next, inputs, problems, work, out.impulses[0]):
+            _choose_laws(model, num_islands, v_next, inputs, problems, work)
+    if not _refine(model, v_next, inputs, problems, work):
         return SINGULAR
     num_v = v_next.shape[0]
     for lane in range(num_lanes):
-        _respond(lane, work.v, model, inputs, problems, work, out.impulses[lane])
+        _respond(lane, work.v, model, inputs, problems, work, work.impulses)
         for k in range(num_v):
             work.solution[k] = work.residual[k].imag
         solve_block(num_v, 0, num_v, work.H, work.pivots, work.solution)
+        _, v_of_lane = _parts(x_next_out[lane], num_v)
         for k in range(num_v):
-            work.v_of_lane[k] = complex(v_next[k], -work.solution[k])
-        _respond(lane, work.v_of_lane, model, inputs, problems, work, out.impulses[lane])
-        _write_results(lane, model, inputs, problems, work, out)
+            v_of_lane[k] = complex(v_next[k], -work.solution[k])
+        q, _ = _parts(inputs.x[_row(inputs.x, lane)], num_v)
+        calc_next_state(model.plant.topology, model.time_step, q, v_of_lane, x_next_out[lane])
     return 0
+
+
+@kernel
+def differentiate_forces(
+    model: StepModel,
+    # As differentiate_step() has left them:
+    inputs: LaneInputs,
+    problems: LaneProblems,
+    x_next: Array,
+    # Work:
+    work: LaneWork,
+    # Out:
+    out: LaneForces,
+) -> None:
+    """Computes the forces of a step with derivatives."""
+    for lane in range(x_next.shape[0]):
+        _, v_next = _parts(x_next[lane], work.v.shape[0])
+        _respond(lane, v_next, model, inputs, problems, work, out.impulses[lane])
+        _write_forces(lane, v_next, model, inputs, problems, out)
+
+
+@inlined
+def _parts(x: Array, num_v: int) -> tuple[Array, Array]:
+    """q and v."""
+    return x[: x.shape[0] - num_v], x[x.shape[0] - num_v :]
 
 
 @inlined
@@ -278,10 +308,11 @@ def _set_problem(lane: int, model: StepModel, inputs: LaneInputs, problems: Lane
     )  # fmt: skip
     pairs, drives = inputs.contact_pairs[_row(inputs.contact_pairs, lane)], inputs.drives[_row(inputs.drives, lane)]
     sources = ConstraintSources(pairs, model.limits, model.frictions, model.rows, drives)
-    q, v = inputs.q[_row(inputs.q, lane)], inputs.v[_row(inputs.v, lane)]
+    v_star = inputs.v_star[_row(inputs.v_star, lane)]
+    q, v = _parts(inputs.x[_row(inputs.x, lane)], v_star.shape[0])
     calc_contact_problem(
-        plant, model.time_step, model.near_rigid_threshold, parameters, sources, q, v,
-        inputs.v_star[_row(inputs.v_star, lane)], position, _arrays(lane, problems),
+        plant, model.time_step, model.near_rigid_threshold, parameters, sources, q, v, v_star, position,
+        _arrays(lane, problems),
     )  # fmt: skip
 
 
@@ -292,29 +323,40 @@ def _arrays(lane: int, problems: LaneProblems) -> ProblemArrays:
     )
 
 
+@inlined
+def _given(lane: int, problems: LaneProblems) -> tuple[Array, Array]:
+    """A and J of a lane."""
+    return problems.matrix[lane], problems.jacobian[lane][: problems.counts[2]]
+
+
+@inlined
+def _free(lane: int, problems: LaneProblems) -> tuple[Array, Array]:
+    """The same without what belongs to locked velocities."""
+    A, J = _given(lane, problems)
+    if has_locked(problems.is_locked):
+        A, J = problems.free_matrix[lane], problems.free_jacobian[lane][: problems.counts[2]]
+    return A, J
+
+
 @device
-def _set_laws(lane: int, model: StepModel, inputs: LaneInputs, problems: LaneProblems, work: LaneWork) -> int:
-    """The numbers of the laws; returns how many islands there are."""
-    plant, settings, constraints = model.plant, model.settings[0], problems.constraints[lane][: problems.counts[0]]
-    jacobian = problems.jacobian[lane][: problems.counts[2]]
-    free_jacobian = problems.free_jacobian[lane][: problems.counts[2]]
-    given = Problem(settings, plant.trees, problems.matrix[lane], constraints, jacobian)
-    problem = Problem(settings, plant.trees, problems.free_matrix[lane], constraints, free_jacobian)
-    for k in range(problem.matrix.shape[0]):
-        problem.matrix[k] = given.matrix[k]
-    for k in range(problem.jacobian.shape[0]):
-        problem.jacobian[k] = given.jacobian[k]
+def _set_laws(
+    lane: int, num_islands: int, model: StepModel, inputs: LaneInputs, problems: LaneProblems, work: LaneWork
+) -> None:
+    """The numbers of the laws."""
+    trees, settings = model.plant.trees, model.settings[0]
+    constraints = problems.constraints[lane][: problems.counts[0]]
+    (A, J), (A_free, J_free) = _given(lane, problems), _free(lane, problems)
+    given, problem = Problem(settings, trees, A, constraints, J), Problem(settings, trees, A_free, constraints, J_free)
     if has_locked(problems.is_locked):
         copy_free_part(given, problems.is_locked, Reduction(work.compliance, problem.matrix, problem.jacobian))
     calc_compliance(problem, work.change, work.compliance)
     rows = problems.rows[lane][: problems.counts[1]]
-    _set_row_velocities(given, rows, inputs.v[_row(inputs.v, lane)], work.velocity)
+    _, v = _parts(inputs.x[_row(inputs.x, lane)], work.v.shape[0])
+    _set_row_velocities(given, rows, v, work.velocity)
     islands = _islands(model, problems, work)
-    num_islands = find_islands(constraints, plant.trees.shape[0], islands)
     for i in range(num_islands):
         chosen = islands.constraint_order[islands.constraint_start[i] : islands.constraint_start[i + 1]]
         calc_laws(problem, model.time_step, chosen, rows, work.compliance, work.velocity, problems.law[lane])
-    return num_islands
 
 
 @inlined
@@ -335,24 +377,23 @@ def _set_row_velocities(problem: Problem, rows: Array, v: Array, velocity_out: A
 
 @device
 def _choose_laws(
-    model: StepModel, num_islands: int, v_next: Array, inputs: LaneInputs, problems: LaneProblems, work: LaneWork,
-    impulses: Array,
-) -> None:  # fmt: skip
+    model: StepModel, num_islands: int, v_next: Array, inputs: LaneInputs, problems: LaneProblems, work: LaneWork
+) -> None:
     """Finds which constraints follow the law of TAMSI: not those of islands that were solved by LAGGED."""
     is_tamsi = int(model.settings[0]["approximation"] == TAMSI)
     _take_velocities(v_next, work.v)
     for c in range(problems.counts[0]):
-        work.is_tamsi[c] = is_tamsi
+        problems.is_tamsi[c] = is_tamsi
     if is_tamsi == 0 or model.has_fallbacks == 0:
         return
     for c in range(problems.counts[0]):
-        work.is_tamsi[c] = 0
-    _respond(0, work.v, model, inputs, problems, work, impulses)
+        problems.is_tamsi[c] = 0
+    _respond(0, work.v, model, inputs, problems, work, work.impulses)
     for k in range(v_next.shape[0]):
         work.solution[k] = abs(work.residual[k].real)
     for c in range(problems.counts[0]):
-        work.is_tamsi[c] = 1
-    _respond(0, work.v, model, inputs, problems, work, impulses)
+        problems.is_tamsi[c] = 1
+    _respond(0, work.v, model, inputs, problems, work, work.impulses)
     islands = _islands(model, problems, work)
     for i in range(num_islands):
         is_worse = False
@@ -363,7 +404,7 @@ def _choose_laws(
                 is_worse |= rest > work.solution[k] and rest > _BALANCED
         if is_worse:  # islands fall back as one
             for n in range(islands.constraint_start[i], islands.constraint_start[i + 1]):
-                work.is_tamsi[islands.constraint_order[n]] = 0
+                problems.is_tamsi[islands.constraint_order[n]] = 0
 
 
 @inlined
@@ -380,13 +421,13 @@ def _respond(
     """gamma, G and r of (1) at velocities v."""
     trees, settings = model.plant.trees, model.settings[0]
     constraints = problems.constraints[lane][: problems.counts[0]]
-    given = Problem(settings, trees, problems.matrix[lane], constraints, problems.jacobian[lane])
-    problem = Problem(settings, trees, problems.free_matrix[lane], constraints, problems.free_jacobian[lane])
+    (A, J), (A_free, J_free) = _given(lane, problems), _free(lane, problems)
+    given, problem = Problem(settings, trees, A, constraints, J), Problem(settings, trees, A_free, constraints, J_free)
     law, v_star = problems.law[lane], inputs.v_star[_row(inputs.v_star, lane)]
     _set_row_velocities(given, problems.rows[lane][: problems.counts[1]], v, work.velocity)
     convex, tamsi = 0, 0
     for c in range(problems.counts[0]):
-        if work.is_tamsi[c] != 0:
+        if problems.is_tamsi[c] != 0:
             work.chosen[1, tamsi] = c
             tamsi += 1
         else:
@@ -412,7 +453,7 @@ def _respond(
 
 @device
 def _refine(
-    model: StepModel, v_next: Array, inputs: LaneInputs, problems: LaneProblems, work: LaneWork, impulses: Array
+    model: StepModel, v_next: Array, inputs: LaneInputs, problems: LaneProblems, work: LaneWork
 ) -> bool:
     """Newton's method on values from v+, as the solver ends within a tolerance; leaves v+ and H, factored.
 
@@ -422,7 +463,7 @@ def _refine(
     num_v = v_next.shape[0]
     _take_velocities(v_next, work.v)
     for n in range(_MOST_STEPS + 1):
-        _respond(0, work.v, model, inputs, problems, work, impulses)
+        _respond(0, work.v, model, inputs, problems, work, work.impulses)
         _assemble(model, problems, work)
         if not factor_block(num_v, 0, num_v, work.H, work.pivots):
             return False
@@ -443,6 +484,7 @@ def _refine(
 def _assemble(model: StepModel, problems: LaneProblems, work: LaneWork) -> None:
     """H of the values, shape [num_v num_v]."""
     trees, H, num_v = model.plant.trees, work.H, work.v.shape[0]
+    (_, J_given), (A, J_free) = _given(0, problems), _free(0, problems)
     for k in range(H.shape[0]):
         H[k] = 0.0
     for t in range(trees.shape[0]):
@@ -450,15 +492,15 @@ def _assemble(model: StepModel, problems: LaneProblems, work: LaneWork) -> None:
         n, start = tree["num_v"], tree["v_start"]
         for i in range(n):
             for j in range(n):
-                H[(start + i) * num_v + start + j] = problems.free_matrix[0, tree["matrix_start"] + i * n + j].real
+                H[(start + i) * num_v + start + j] = A[tree["matrix_start"] + i * n + j].real
     for c in range(problems.counts[0]):
         constraint = problems.constraints[0, c]
         row, num_rows, is_contact = constraint["row_start"], constraint["num_rows"], constraint["kind"] == CONTACT
-        ignores_slip = is_contact and work.is_tamsi[c] != 0
+        ignores_slip = is_contact and problems.is_tamsi[c] != 0
         for left in range(num_ends(constraint)):
-            J = block_of(trees, problems.free_jacobian[0], constraint, left)
+            J = block_of(trees, J_free, constraint, left)
             for right in range(num_ends(constraint)):
-                K = block_of(trees, problems.jacobian[0], constraint, right)
+                K = block_of(trees, J_given, constraint, right)
                 for r in range(num_rows):
                     for s in range(num_rows if is_contact else 1):
                         if is_contact:
@@ -485,19 +527,18 @@ def _slope(hessian: Array, row: int, r: int, s: int, ignores_slip: bool) -> floa
 
 
 @device
-def _write_results(
-    lane: int, model: StepModel, inputs: LaneInputs, problems: LaneProblems, work: LaneWork, out: LaneResults
+def _write_forces(
+    lane: int, v_next: Array, model: StepModel, inputs: LaneInputs, problems: LaneProblems, out: LaneForces
 ) -> None:
-    """The next state, and the forces."""
+    """The forces of a lane."""
     position = inputs.position[_row(inputs.position, lane)]
     pairs = inputs.contact_pairs[_row(inputs.contact_pairs, lane)]
-    F_applied, q = inputs.F_applied[_row(inputs.F_applied, lane)], inputs.q[_row(inputs.q, lane)]
-    calc_next_state(model.plant.topology, model.time_step, q, work.v_of_lane, out.x_next[lane])
+    F_applied = inputs.F_applied[_row(inputs.F_applied, lane)]
     for i in range(F_applied.shape[0]):
         for k in range(6):
             out.F_Bo_W[lane, i, k] = F_applied[i, k]
     calc_contact_forces(
-        model.plant, model.rows, model.time_step, position, work.v_of_lane, pairs, _arrays(lane, problems),
+        model.plant, model.rows, model.time_step, position, v_next, pairs, _arrays(lane, problems),
         out.impulses[lane], out.F_Bo_W[lane], out.tau_contact[lane], out.tau_joints[lane], out.forces[lane],
         out.row_forces[lane],
     )  # fmt: skip

@@ -67,11 +67,11 @@ class PlantModel:
             )
         self.tree.has_explicit_products = bool(use_explicit_velocity_products)
 
-    def freeze(self) -> None:
-        """Takes over what follows from the finalized tree."""
+    def freeze(self, equal: PlantModel | None = None) -> None:
+        """Takes over what follows from the finalized tree, or what an equal plant knows of it."""
         tree = self.tree
         self.force_sizes = tree.num_bodies(), tree.num_velocities()
-        self.contact = ContactModelArrays(tree)
+        self.contact = ContactModelArrays(tree) if equal is None else equal.contact.of_copy(tree)
         for joint in tree.joints:
             if joint.kind.quaternion_start is not None:
                 self.quaternions[joint.position_start() + joint.kind.quaternion_start] = joint.name()

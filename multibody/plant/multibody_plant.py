@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from merganser.framework.core.inside import scalar_of, use_native_derivatives
 from merganser.framework.core.scalars.templates import instantiate
 from merganser.framework.core.system.scalar_conversion import ConversionRefused
+from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.parameter_text import printed_parameters
 from merganser.multibody.plant.parts import PlantParts
 from merganser.multibody.plant.scalars.linearized_motion import linearized_motion
@@ -128,14 +129,18 @@ class MultibodyPlant(PlantParts):
         plant._make_parts(copy_finalized_tree(self._tree, plant), self._model.time_step)
         plant._sampling.is_used = self._sampling.is_used
         plant._geometry.share(self._geometry)
-        plant._complete()
+        plant._complete(self._model)
         plant._settings.take_over(self._settings)
         plant._warn_once.told = set(self._warn_once.told)
         return plant
 
-    def _complete(self) -> None:
-        """Declares what follows from the finalized tree."""
-        self._model.freeze()
+    def _complete(self, equal: PlantModel | None = None) -> None:
+        """Declares what follows from the finalized tree.
+
+        Args:
+            equal: of a plant whose tree is the same.
+        """
+        self._model.freeze(equal)
         self._views.declare_state()
         self._deformables.declare()
         if self._deformables.num_bodies():

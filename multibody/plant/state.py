@@ -27,6 +27,7 @@ class PlantState:
 
     def __init__(self, model: PlantModel, views: StateViews) -> None:
         self._model, self._tree, self._views = model, model.tree, views
+        self._defaults: dict[int, tuple[bytes, Array]] = {}  # by group of parameters, as floats and as scalars
 
     # ------------------------------------------------------------------ positions and velocities
 
@@ -196,13 +197,27 @@ class PlantState:
         self._model.require_finalized("a Context")
         w = self._views.workspace(context)
         scalar = np.complex128 if w.dtype == np.complex128 else np.float64
-        self._views.mutable_parameters(context)[:] = self._tree.make_default_parameters(scalar)
-        self._views.mutable_gravity(context)[:] = self._tree.gravity_vector()
+        tree, views = self._tree, self._views
+        self._write_defaults(context, views.parameter_group, tree.make_default_parameters(scalar))
+        self._write_defaults(context, views.gravity_group, tree.gravity_vector())
         if len(w.constants):
-            self._views.mutable_constants(context)[:] = self._tree.make_default_constants(scalar)
+            self._write_defaults(context, views.constant_group, tree.make_default_constants(scalar))
         if len(w.frames):
-            self._views.mutable_frames(context)[:] = self._tree.make_default_frames(scalar)
-        context.get_mutable_numeric_parameter(self._views.rotor_group).value()[:] = self._tree.default_rotors()
+            self._write_defaults(context, views.frame_group, tree.make_default_frames(scalar))
+        self._write_defaults(context, views.rotor_group, tree.default_rotors())
+
+    def _write_defaults(self, context: Context, group: int, records: Array) -> None:
+        """Writes the numbers of one group of parameters; scalars are made of them only when they have changed."""
+        values: Array = context.get_mutable_numeric_parameter(group).value()
+        scalar = np.complex128 if values.dtype == np.complex128 else np.float64
+        numbers = records.view(scalar).ravel() if records.dtype.names else records
+        known = self._defaults.get(group)
+        if known is not None and values.dtype == object and known[0] == numbers.tobytes():
+            values[:] = known[1]
+            return
+        values[:] = numbers
+        if values.dtype == object:
+            self._defaults[group] = numbers.tobytes(), values.copy()
 
     def set_random_state(self, context: Context, state: Any, generator: RandomGenerator) -> None:
         """Sets positions to numbers drawn from the distributions of the joints (those without one to their

@@ -33,6 +33,8 @@ def copy_finalized_tree(tree: MultibodyTree, plant: Any) -> MultibodyTree:
     for name, value in vars(tree).items():
         setattr(copied, name, _with_copies(value, copies, copied))
     copied._joint_between = {}  # of use before Finalize() only
+    # These are filled when they are first asked for; nobody writes what stands in them.
+    copied._fixed_parameters, copied._fixed_frames = tree._fixed_parameters, tree._fixed_frames
     result: MultibodyTree = copied
     return result
 

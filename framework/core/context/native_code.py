@@ -53,36 +53,42 @@ class ContextualCode(Protocol):
         """The operation in a Context of the block; None if there is none at the moment."""
 
 
+class _Offset:
+    """Abstract: stands for an offset of one of the values of the block, told by its number."""
+
+    _never_changes = True  # copies of a system share it
+
+
 @dataclasses.dataclass(frozen=True)
-class InputOf:
+class InputOf(_Offset):
     """Stands for the offset at which the value of a vector input port of the block is found."""
 
     port_index: int
 
 
 @dataclasses.dataclass(frozen=True)
-class ParameterOf:
+class ParameterOf(_Offset):
     """Stands for the offset of a group of numeric parameters of the block."""
 
     index: int
 
 
 @dataclasses.dataclass(frozen=True)
-class DiscreteStateOf:
+class DiscreteStateOf(_Offset):
     """Stands for the offset of a group of the discrete state of the block."""
 
     index: int
 
 
 @dataclasses.dataclass(frozen=True)
-class EntryOf:
+class EntryOf(_Offset):
     """Stands for the offset of the value of a cache entry of the block."""
 
     index: int
 
 
 @dataclasses.dataclass(frozen=True)
-class NextDiscreteStateOf:
+class NextDiscreteStateOf(_Offset):
     """Stands for the offset at which an update leaves the new values of a group of the discrete state."""
 
     index: int

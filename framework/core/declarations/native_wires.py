@@ -193,6 +193,7 @@ class Wire(Argument):
     """
 
     type_code = "w"
+    _never_changes = True  # copies of a system share it
 
     def __init__(self, place: Any, first: int, size: int) -> None:
         self.place, self.first, self.size = place, first, size

@@ -255,4 +255,4 @@ def new_system(origin: type[Any] | Template, T: type[Any]) -> Any:
     """A system without content, for `pickle`: of a template, or of the class for scalars of type T that belongs to one
     for floats."""
     cls: Any = origin[T] if isinstance(origin, Template) else instantiate(origin, T)
-    return cls.__new__(cls)
+    return object.__new__(cls)

@@ -6,7 +6,7 @@ from geometry/proximity/manifold_derivatives.py. Forces of continuous plants are
 else does (scalar_workspaces.py).
 
     values of q, v, v*, poses --contact/step.py: hold--> v+                       on floats
-    v+ and lanes of the same --differentiate_step--> next state, forces            over lanes
+    v+ and lanes of the same --differentiate_step--> next state                    over lanes
 
 Properties of materials live in the SceneGraph and are floats there: there are no derivatives by them.
 """
@@ -20,8 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.autodiff.blocks import refuse_counts
-from merganser.framework.interpreted_first import may_use_compiled
-from merganser.framework.native import specialize
 from merganser.geometry.hydroelastic.derivatives import differentiate_surfaces
 from merganser.geometry.proximity.manifold_derivatives import contact_lanes_dtype, differentiate_manifolds
 from merganser.multibody.contact.contact_kinds import make_pairs_of_kinds
@@ -30,15 +28,9 @@ from merganser.multibody.contact.derivatives import (
     LACKS_SIZE,
     SINGULAR,
     LaneInputs,
-    LaneProblems,
-    LaneResults,
-    LaneWork,
     StepModel,
     contact_pair_lanes_dtype,
-    differentiate_step,
     drive_lanes_dtype,
-    make_problems,
-    make_work,
 )
 from merganser.multibody.contact.geometry_poses import geometry_poses
 from merganser.multibody.contact.hydroelastic_pairs import make_hydroelastic_pairs
@@ -57,8 +49,8 @@ from merganser.multibody.kernels import generalized_forces, layout
 from merganser.multibody.kernels.drives import ERROR, FEEDFORWARD, VELOCITY_TARGET
 from merganser.multibody.plant.scalars.derivative_lanes import STEP, LaneRecords, merge_lanes, split_lanes
 from merganser.multibody.plant.scalars.float_model import FloatModel
+from merganser.multibody.plant.scalars.lane_steps import LaneSteps
 from merganser.multibody.plant.step.contact_arrays import (
-    ContactModelArrays,
     ContactSample,
     Touching,
     sample_of_contacts,
@@ -71,8 +63,6 @@ if TYPE_CHECKING:
     from merganser.framework import Context
 
 __all__ = ["ContactGradients"]
-
-_EFFORT = 3  # of a constraint, to that of a body: see interpreted_first.py
 
 Array = NDArray[Any]
 _Faces = tuple[Array, Array] | None  # corners and numbers in lanes
@@ -91,6 +81,7 @@ class _Values:
             np.zeros(len(topology), dtype())
             for dtype in (layout.position_dtype, layout.velocity_dtype, layout.scratch_dtype)
         )
+        self._position = self.position.view(np.float64)  # records of floats alone
         self.tau, self.zeros_v, self.nothing = np.zeros(num_v), np.zeros(num_v), np.zeros(0)
         self.F_applied, self.zeros_F = np.zeros((len(topology), 6)), np.zeros((len(topology), 6))
         self.dtype, self.scalar, self.is_float, self.is_numeric = np.dtype(np.float64), float, True, True
@@ -101,7 +92,7 @@ class _Values:
         """Takes over the values of the state, the parameters and the poses as they are now."""
         self.x[:] = w.lanes_of(w.x).lanes[0].real
         position = w.lanes_of(w.position).lanes[0]
-        self.position.view(np.float64)[:] = position.view(np.complex128).real  # records of floats alone
+        self._position[:] = position.view(np.complex128).real
         parameters = w.lanes_of(w.parameters)
         if parameters is not self._parameters:
             self._parameters = parameters
@@ -144,9 +135,8 @@ class ContactGradients:
     def __init__(self, dynamics: Any, context: Context, w: Any, step: StepBuffers) -> None:
         self._dynamics, self._w, self._arrays, self._step = dynamics, w, dynamics.model.contact, step
         self._values = _Values(w)
-        self._code: Any = None  # compiled
-        self._sizes: tuple[Any, ...] = ()  # for which the arrays of the next line are made
-        self._kept: tuple[LaneProblems, LaneWork, LaneResults]
+        self._steps = LaneSteps(w, self._arrays)
+        self._every_tree = np.arange(len(self._arrays.trees))
         # _Values has of a Workspace what arrays of a step ask for, and no more.
         self.buffers = StepBuffers(dynamics, context, self._values, time_step=step.time_step)  # type: ignore[arg-type]
 
@@ -209,21 +199,12 @@ class ContactGradients:
             self._dynamics.raise_failure(context, self._values, status, self.buffers)
         return status, out, settings
 
-    def _choose_code(self, num_lanes: int, arguments: tuple[Any, ...]) -> Any:
-        """What differentiates a step, compiled as soon as it can be; arguments are always of the same types."""
-        if self._code is None:
-            effort = num_lanes * (len(self._w.topology) + _EFFORT * int(arguments[1][0]))
-            if not may_use_compiled(differentiate_step, effort, *arguments):
-                return differentiate_step.interpreted
-            self._code = specialize(differentiate_step, *arguments)
-        return self._code
-
     def _drives_in_lanes(self) -> LaneRecords:
         """The PD controllers with what they are to do, as records in lanes."""
         buffers = self._step
         controllers = buffers.controllers
         if not len(controllers.inputs):
-            return LaneRecords(np.zeros((1, 0), drive_lanes_dtype), 0)
+            return _NO_DRIVES
         split = split_lanes(buffers.work.drive_values)
         records = np.zeros(split.lanes.shape[:2], drive_lanes_dtype)
         records["v"] = controllers.velocities
@@ -238,58 +219,38 @@ class ContactGradients:
     ) -> None:  # fmt: skip
         """Writes the next state and the sample of the step, with derivatives, from the velocities on floats."""
         w, arrays, rows = self._w, self._arrays, self.buffers.model.contact.constraint_rows
-        pairs = _no_pairs() if pairs is None else pairs
+        pairs = _NO_PAIRS if pairs is None else pairs
         step, num_rows = self._step, int(out.problem.counts[1])
-        given = [w.lanes_of(argument) for argument in (w.q, w.v, w.position, step.F_applied, w.parameters)]
+        given = [w.lanes_of(argument) for argument in (w.x, w.position, step.F_applied, w.parameters)]
         num_derivatives = _common_count([pairs, drives, v_star, *given])
-        q, v, position, F_applied, parameters = (lanes.lanes for lanes in given)
-        lanes = parameters, pairs.lanes, drives.lanes, q, v, v_star.lanes, position, F_applied
+        x, position, F_applied, parameters = (lanes.lanes for lanes in given)
+        lanes = parameters, pairs.lanes, drives.lanes, x, v_star.lanes, position, F_applied
         inputs = LaneInputs(*map(np.ascontiguousarray, lanes))
         model = StepModel(
-            arrays.plant_trees, np.arange(len(arrays.trees)), np.array([settings]), step.time_step,
+            arrays.plant_trees, self._every_tree, np.array([settings]), step.time_step,
             self._dynamics.settings.choices.near_rigid_threshold, arrays.limits, arrays.frictions, rows,
             int(out.statistics["num_fallbacks"]),
         )  # fmt: skip
-        num_lanes, num_drives = max(num_derivatives, 1), drives.lanes.shape[1]
-        problems, work, found = self._make_arrays(num_lanes, len(touching.contact_pairs), len(rows), num_drives)
-        arguments = model, out.problem.counts[:2].copy(), out.v_next, inputs, problems, work, found
-        status = self._choose_code(num_lanes, arguments)(*arguments)
+        num_drives = drives.lanes.shape[1]
+        of_step, work = self._steps.start(model, inputs, num_derivatives, len(touching.contact_pairs), num_drives)
+        status = of_step.solve(out.problem.counts[:2].copy(), out.v_next, work)
         assert status != LACKS_SIZE, "Constraints are decided by values, which are the same."
         if status == SINGULAR:
             raise RuntimeError(
                 f"Plant '{self._dynamics.model.path()}' has no derivatives at time {time_of(context)} s: forces of "
                 "contacts and masses do not tell how velocities follow. Move the bodies a little."
             )
-        num_bodies = len(w.topology)
-        merged = merge_lanes(np.hstack([found.x_next, found.F_Bo_W.reshape(num_lanes, -1)]), num_derivatives)
-        result[:], step.F_Bo_W = merged[: len(w.x)], merged[len(w.x) :].reshape(num_bodies, 6)
-        forces, tau, tau_joints, row_forces = (
-            LaneRecords(lanes.copy(), num_derivatives)
-            for lanes in (found.forces, found.tau_contact, found.tau_joints, found.row_forces)
+        result[:] = merge_lanes(of_step.x_next, num_derivatives)
+        forces, tau, tau_joints, row_forces, F_Bo_W, impulses = of_step.records(
+            "forces", "tau_contact", "tau_joints", "row_forces", "F_Bo_W", "impulses"
         )
-        step.sample = sample_of_contacts(
+        sample = sample_of_contacts(
             self.buffers, touching, forces, tau, tau_joints, row_forces, out.statistics.item()
         )
+        step.sample = sample._replace(F_Bo_W=F_Bo_W)
         if num_drives:
-            of_drives = merge_lanes(found.impulses[:, num_rows - num_drives : num_rows], num_derivatives)
+            of_drives = impulses[num_rows - num_drives : num_rows].merged()
             step.actuation()[step.controllers.inputs] = of_drives / step.time_step
-
-    def _make_arrays(
-        self, num_lanes: int, num_contacts: int, num_rows: int, num_drives: int
-    ) -> tuple[LaneProblems, LaneWork, LaneResults]:
-        """Where a step is computed in lanes; the same as long as there is as much."""
-        sizes = num_lanes, num_contacts, num_rows, num_drives
-        if sizes != self._sizes:
-            w, arrays, num_v = self._w, self._arrays, len(self._w.v)
-            most = _most(arrays, num_contacts, num_rows, num_drives)
-            shapes = most[1], len(w.x), w.zeros_F.shape, num_v, num_v, (num_contacts, NUM_FORCE_VALUES), (num_rows, 6)
-            self._kept = (
-                make_problems(num_lanes, num_v, arrays.matrix_size, most, num_rows),
-                make_work(len(w.topology), num_v, len(arrays.trees), most),
-                LaneResults(*(np.zeros((num_lanes, *np.atleast_1d(shape)), np.complex128) for shape in shapes)),
-            )
-            self._sizes = sizes
-        return self._kept
 
     # ------------------------------------------------------------------ geometry
 
@@ -352,7 +313,7 @@ class ContactGradients:
         self, context: Context, poses: LaneRecords, touching: Touching, num_points: int
     ) -> LaneRecords:
         """The contact pairs of points, in lanes."""
-        contacts = self._follow_contacts(context, poses, touching.candidates, touching.contacts.copy())
+        contacts = self._follow_contacts(context, poses, touching.candidates, touching.contacts)
         pairs = LaneRecords(np.zeros((1, len(touching.contacts)), contact_pair_lanes_dtype), 0)
         materials = self.buffers.materials, self._arrays.tree_of_mobod
         self._w.call(make_contact_pairs, *materials, poses, touching.candidates, contacts, pairs)
@@ -402,10 +363,10 @@ class ContactGradients:
                 lanes[name] = contacts[name]
             return LaneRecords(lanes, 0)
         query = self._dynamics.contact_geometry.query_object(context)
-        queries, margin = query.proximity_queries(), self._margin()
+        queries = query.proximity_queries()
         try:
-            values, lanes = poses.lanes[0].real.copy(), np.ascontiguousarray(poses.lanes)
-            lanes = differentiate_manifolds(queries.engine, values, lanes, candidates, contacts, margin)
+            given = poses.lanes[0].real, poses.lanes, candidates, contacts, self._margin()
+            lanes = differentiate_manifolds(queries.engine, *given)
             return LaneRecords(lanes, poses.num_derivatives)
         except LookupError as error:
             ids = queries.layout.geometry_ids
@@ -443,7 +404,7 @@ class ContactGradients:
 def _chosen(pairs: LaneRecords, sources: Array) -> LaneRecords:
     """Of contact pairs in lanes, those of the given sources, in ascending order."""
     given = pairs.lanes[0]["source"]
-    if np.array_equal(given, sources):
+    if len(given) == len(sources) and (given == sources).all():
         return pairs
     made, places = np.unique(given, return_index=True)
     return LaneRecords(pairs.lanes[:, places[np.searchsorted(made, sources)]], pairs.num_derivatives)
@@ -465,12 +426,5 @@ def _common_count(arguments: Iterable[Any]) -> int:
     return count
 
 
-def _most(arrays: ContactModelArrays, num_pairs: int, num_own_rows: int, num_drives: int) -> tuple[int, int, int]:
-    """The most constraints, rows and numbers of the Jacobian that there may be."""
-    num_others = 2 * len(arrays.limits) + len(arrays.frictions) + num_own_rows + num_drives
-    rows = 3 * num_pairs + num_others
-    return num_pairs + num_others, rows, 2 * rows * arrays.most_velocities
-
-
-def _no_pairs() -> LaneRecords:
-    return LaneRecords(np.zeros((1, 0), contact_pair_lanes_dtype), 0)
+_NO_PAIRS = LaneRecords(np.zeros((1, 0), contact_pair_lanes_dtype), 0)
+_NO_DRIVES = LaneRecords(np.zeros((1, 0), drive_lanes_dtype), 0)

@@ -142,7 +142,12 @@ class LaneRecords(Lanes):
         return self.merged()
 
     def __len__(self) -> int:
+        self.update()
         return self.lanes.shape[1]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        self.update()
+        return LaneRecords, (self.lanes, self.num_derivatives)
 
     def __getitem__(self, key: Any) -> Any:
         self.update()

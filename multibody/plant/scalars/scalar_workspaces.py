@@ -109,7 +109,8 @@ class AutoDiffWorkspace(Workspace):
         found = find_block(items)
         if found is None:
             return super().write_state(x)
-        if not all(found[0][start : start + 4].any() for start in self.quaternion_starts):
+        values = found[0].tolist()
+        if not all(any(values[start : start + 4]) for start in self.quaternion_starts.tolist()):
             return False
         np.copyto(self.x, x)  # all are AutoDiffXd, as others are in no block
         self._parts["x"] = self.x.tobytes(), items, found
@@ -159,7 +160,7 @@ class AutoDiffWorkspace(Workspace):
                 return status
         elif kernel in _OF_POSITIONS and self._call_position_rule(kernel, arguments):
             return None
-        return self._call_over_lanes(kernel, *arguments)
+        return self.call_over_lanes(kernel, *arguments)
 
     def _look_at_parameters(self) -> None:
         """Forgets what was made of the parameters, if they have changed."""
@@ -171,7 +172,7 @@ class AutoDiffWorkspace(Workspace):
 
     def _postpone(self, kernel: Any, arguments: tuple[Any, ...]) -> None:
         """Has the records of the kinematics computed when they are read."""
-        pending = functools.partial(self._call_over_lanes, kernel, *arguments)
+        pending = functools.partial(self.call_over_lanes, kernel, *arguments)
         for place in places_of(kernel).written:
             arguments[place].pending = pending
 
@@ -253,9 +254,10 @@ class AutoDiffWorkspace(Workspace):
 
     def _compute_records(self, kernel: Any, arguments: tuple[Any, ...]) -> None:
         """Computes the records that dynamics by the chain rule have left out."""
-        self._call_over_lanes(kernel, *arguments[:-1], np.empty(arguments[-1].shape, object))
+        self.call_over_lanes(kernel, *arguments[:-1], np.empty(arguments[-1].shape, object))
 
-    def _call_over_lanes(self, kernel: Any, *arguments: Any) -> Any:
+    def call_over_lanes(self, kernel: Any, *arguments: Any) -> Any:
+        """Runs a kernel over lanes; returns its status."""
         places = places_of(kernel)
         lanes: list[Any] = list(arguments)
         count = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -125,6 +126,7 @@ class ContactSample(NamedTuple):
         statistics: of the solver, the numbers of result_dtype; None for a continuous plant.
         surfaces: contact surfaces; None if there are none.
         deformables: contacts of deformable bodies; None if there are none.
+        F_Bo_W: all forces on the bodies in lanes; None where the sample of the dynamics has them.
     """
 
     geometry_ids: list[GeometryId]
@@ -138,6 +140,7 @@ class ContactSample(NamedTuple):
     statistics: tuple[Any, ...] | None = None
     surfaces: SurfaceSample | None = None
     deformables: DeformableSample | None = None
+    F_Bo_W: Any = None
 
     def merged(self) -> ContactSample:
         """The same with arrays of AutoDiffXd in place of those in lanes."""
@@ -194,6 +197,12 @@ class ContactModelArrays:
         self.source_bodies = np.array([body for contact in self.contacts_of_kinds for body in contact.bodies], np.int64)
         self._tree = tree
         self._limit_springs: tuple[Array, Array] | None = None
+
+    def of_copy(self, tree: MultibodyTree) -> ContactModelArrays:
+        """The same for a copy of the tree."""
+        copied = copy.copy(self)
+        copied._tree = tree
+        return copied
 
     def limit_springs(self) -> tuple[Array, Array]:
         """Stiffness and dissipation of the springs that hold each joint at its limits in continuous time.

@@ -132,7 +132,7 @@ class Motion:
         """
         if not w.is_float:
             sample = self.buffers.sample
-            return (None, self.numbers.F_applied) if sample is None else (sample.merged(), self.buffers.F_Bo_W.copy())
+            return sample, self.numbers.F_applied.copy()
         step = self._native if self.numbers.counts[WHICH] else self.buffers
         assert step is not None
         step.time_step = self.time_step()

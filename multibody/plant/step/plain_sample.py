@@ -20,10 +20,11 @@ from merganser.multibody.plant.step.contact_arrays import (
     SurfaceSample,
 )
 
-__all__ = ["check_sample", "float_sample", "plain_sample", "sample_of"]
+__all__ = ["check_sample", "float_sample", "plain_sample", "sample_of", "settled"]
 
 Array = NDArray[Any]
 Shapes = tuple[tuple[int, ...], ...]
+_F_APPLIED = 3  # among the arrays of a sample
 
 
 def check_sample(record: Any, shapes: Shapes) -> None:
@@ -44,6 +45,15 @@ def check_sample(record: Any, shapes: Shapes) -> None:
         )
 
 
+def settled(record: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A DynamicsSample with arrays of AutoDiffXd in place of those in lanes, and all forces among the former."""
+    *arrays, contacts = record
+    if contacts is None or contacts.F_Bo_W is None:
+        return record
+    arrays[_F_APPLIED] = contacts.F_Bo_W.merged()
+    return (*arrays, contacts.merged()._replace(F_Bo_W=None))
+
+
 def float_sample(record: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
     """A DynamicsSample of floats: of an AutoDiffXd only the value counts.
 
@@ -52,10 +62,9 @@ def float_sample(record: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
     """
     if record is None or all(array.dtype != object for array in record[:-1]):
         return record
-    *arrays, contacts = record
+    *arrays, contacts = settled(record)
     if contacts is not None:
         names = "forces", "tau", "tau_joints", "row_forces"
-        contacts = contacts.merged()
         contacts = contacts._replace(**{name: cast_array(getattr(contacts, name), float) for name in names})
         if contacts.surfaces is not None:
             of_surfaces = "corners", "faces", "forces"
@@ -68,13 +77,14 @@ def plain_sample(record: tuple[Any, ...] | None) -> list[Any] | None:
     """What is kept of a DynamicsSample, see sampling.py; None before the first step."""
     if record is None:
         return None
-    *arrays, contacts = record
+    *arrays, contacts = settled(record)
     if contacts is None:
         return [*arrays, None]
     surfaces = None if contacts.surfaces is None else list(contacts.surfaces)
     of_deformables = None if contacts.deformables is None else list(contacts.deformables)
     records = contacts.contacts.tobytes()
-    return [*arrays, list(contacts.merged()._replace(contacts=records, surfaces=surfaces, deformables=of_deformables))]
+    *plain, _ = contacts._replace(contacts=records, surfaces=surfaces, deformables=of_deformables)
+    return [*arrays, plain]
 
 
 def sample_of(plain: Any, shapes: Shapes, loading: Loading) -> tuple[Any, ...] | None:

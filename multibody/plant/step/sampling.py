@@ -18,7 +18,7 @@ from merganser.multibody.plant.step.contact_arrays import ContactSample
 from merganser.multibody.plant.step.dynamics import PlantDynamics
 from merganser.multibody.plant.step.motion import Motion
 from merganser.multibody.plant.step.native_code import SampleBox, SampleBuffers
-from merganser.multibody.plant.step.plain_sample import float_sample
+from merganser.multibody.plant.step.plain_sample import float_sample, settled
 
 __all__ = ["BodyDynamics", "DynamicsSample", "Sampling"]
 
@@ -32,7 +32,8 @@ class DynamicsSample(NamedTuple):
         x: the state it started from, shape [num_q + num_v].
         result: the next state after a step, or the time derivatives; shape as x.
         net_actuation: what the actuators exerted, shape [num_inputs].
-        F_applied: spatial forces on the bodies but gravity and those of inboard joints, shape [num_mobods, 6].
+        F_applied: spatial forces on the bodies but gravity and those of inboard joints, shape [num_mobods, 6]; where
+            a step of AutoDiffXd has found contacts, without what these and constraints exert, see `settled`.
         parameters: the numbers of the parameter records.
         gravity: acceleration of gravity [m/s^2], shape [3].
         contacts: what touched, see contact_arrays.py; None if nothing did.
@@ -47,6 +48,10 @@ class DynamicsSample(NamedTuple):
     gravity: Array
     contacts: ContactSample | None
     time_step: float
+
+    def settled(self) -> DynamicsSample:
+        """The same with all forces in F_applied."""
+        return DynamicsSample.restored(settled(self.stored()), self.time_step)
 
     def stored(self) -> tuple[Any, ...]:
         """What is kept in the state of a discrete plant, whose time step is known."""
@@ -175,7 +180,7 @@ class Sampling:
         F_applied = F_applied if F_applied is w.zeros_F else F_applied.copy()
         parameters, gravity = self.parameters_in(context)
         contacts: ContactSample | None = w.step_buffers.sample
-        if contacts is not None and self._model.is_discrete:
+        if contacts is not None and contacts.F_Bo_W is None and self._model.is_discrete:
             F_applied = w.step_buffers.F_Bo_W.copy()
         x, x_next, u = w.x.copy(), result.copy(), w.step_buffers.actuation().copy()
         return DynamicsSample(x, x_next, u, F_applied, parameters, gravity, contacts, self._model.time_step)
@@ -279,11 +284,11 @@ class Sampling:
         """In continuous time contacts follow from positions and velocities, in a discrete step from all forces."""
         if not self._model.is_discrete:
             sample = self._sample_of_motion(context)
-            output.set_value(self.dynamics.find_contacts_now(context) if sample is None else sample.contacts)
+            found = self.dynamics.find_contacts_now(context) if sample is None else sample.contacts
         else:
             sample = self.eval_sample(context)
             found = None if sample is None else sample.contacts
-            output.set_value(None if found is None else found.merged())
+        output.set_value(None if found is None else found.merged())
 
     def eval_body_dynamics(self, context: Context) -> BodyDynamics | None:
         """How the bodies move and what acts in the joints; None before the first step of a sampled plant."""
@@ -310,7 +315,7 @@ class Sampling:
 
     def _body_dynamics_of(self, context: Context, sample: DynamicsSample) -> BodyDynamics:
         """From a sample, by the recursive Newton-Euler algorithm (../../kernels/inverse_dynamics.py)."""
-        w = self._views.workspace(context)
+        w, sample = self._views.workspace(context), sample.settled()
         given: tuple[Any, ...] = (self._vdot_of(sample), sample.x, sample.F_applied, sample.parameters, sample.gravity)
         if not w.is_float:  # it may have got its sample from a Context of floats
             given = tuple(array.astype(w.dtype, copy=False) for array in given)

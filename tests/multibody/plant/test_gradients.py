@@ -172,7 +172,7 @@ def test_kinematics_of_all_bodies_in_all_directions_are_not_computed_for_one_poi
     plant = arm_and_box(0.0).ToAutoDiffXd()
     context = plant.CreateDefaultContext()
     over_lanes = []
-    monkeypatch.setattr(AutoDiffWorkspace, "_call_over_lanes", lambda _w, kernel, *_: over_lanes.append(kernel))
+    monkeypatch.setattr(AutoDiffWorkspace, "call_over_lanes", lambda _w, kernel, *_: over_lanes.append(kernel))
     plant.SetPositionsAndVelocities(context, InitializeAutoDiff(random_state(plant)).ravel())
     computed = quantities(plant, context)
     assert set(over_lanes) <= {kernels.qdot_jacobian}
