@@ -4,20 +4,25 @@ Numba looks for closures, generators, lists, exceptions and array expressions in
 finds out again where each variable is needed last, to count references there; at every plus and every call it searches
 all that it knows for how to add two floats, or for what the function makes of such arguments; and it describes every
 instruction and variable for messages and debuggers. A kernel has none of these things, and counts no references.
-Without all that most kernels have the same machine code, byte by byte, and all compute the same bits; compilation takes
-a quarter to a third less time.
+Without all that kernels compute the same bits; compilation takes a quarter to a third less time.
+
+One thing is not as in Python: an index that is computed, or an end of a slice, does not count from the end of an array
+where it is negative. No kernel needs that, and to ask at each element took a fifth of a step of a robot in contact.
+Numbers that are written out, as in `x[-1]`, do count from the end. Where numba looks whether indices are in range
+(NUMBA_BOUNDSCHECK), a negative one is not. Functions of users are compiled by all steps of numba, and ask.
 """
 
 from __future__ import annotations
 
 import copy
 import functools
+import sys
 from typing import Any
 
 from numba.core import ir, types
-from numba.core.cgutils import alloca_once, get_item_pointer2, unpack_tuple
+from numba.core.cgutils import alloca_once, do_boundscheck, get_item_pointer2, unpack_tuple
 from numba.core.imputils import builtin_registry
-from numba.core.ir_utils import build_definitions
+from numba.core.ir_utils import build_definitions, find_const, get_definition, guard
 from numba.core.lowering import Lower
 from numba.core.rewrites import rewrite_registry
 from numba.core.ssa import reconstruct_ssa
@@ -31,7 +36,7 @@ from numba.core.typed_passes import (
 )
 from numba.core.typing.context import Context
 from numba.core.untyped_passes import FixupArgs, TranslateByteCode
-from numba.np.arrayobj import fix_integer_index, load_item, store_item
+from numba.np.arrayobj import fix_integer_index, load_item, make_array, make_view, store_item
 
 __all__ = ["compile_function"]
 
@@ -109,7 +114,7 @@ def _types_of(context: Any) -> _Types:
 
 
 class _Lower(Lower):
-    """Writes instructions: in a short way for what is most frequent, operators and elements of arrays.
+    """Writes instructions: in a short way for what is most frequent, operators, elements and parts of arrays.
 
     Nothing is said for debuggers, and a variable that is written to has no reference to give back.
     """
@@ -153,59 +158,107 @@ class _Lower(Lower):
     def lower_expr(self, resty: Any, expr: Any) -> Any:
         """Writes the value of an expression."""
         if expr.op == "static_getitem" and expr.index_var is not None:
-            place = self._place(expr.value, expr.index_var)
-            if place is not None:
-                return self._load(place, expr, resty)
+            value = self._element_or_part(expr.value, expr.index_var, resty)
+            if value is not None:
+                return value
         return super().lower_expr(resty, expr)
 
     def lower_getitem(self, resty: Any, expr: Any, value: Any, index: Any, signature: Any) -> Any:
-        """Writes the value of an element."""
-        place = self._place(value, index)
-        if place is None:
-            return super().lower_getitem(resty, expr, value, index, signature)
-        return self._load(place, expr, resty)
+        """Writes the value of an element, or a part of an array."""
+        found = self._element_or_part(value, index, resty)
+        return super().lower_getitem(resty, expr, value, index, signature) if found is None else found
 
     def lower_setitem(self, target_var: Any, index_var: Any, value_var: Any, signature: Any) -> Any:
         """Writes to an element."""
-        place = self._place(target_var, index_var)
-        if place is None:
+        kind = self.typeof(target_var.name)
+        kinds = self._kinds_of_indices(kind, index_var)
+        if not _is_of_element(kind, kinds):
             return super().lower_setitem(target_var, index_var, value_var, signature)
-        context, builder, kind = self.context, self.builder, self.typeof(target_var.name)
+        context, builder = self.context, self.builder
+        array = make_array(kind)(context, builder, self.loadvar(target_var.name))
+        place = self._locate(kind, array, kinds, index_var)[0]
         value = context.cast(builder, self.loadvar(value_var.name), self.typeof(value_var.name), kind.dtype)
         return store_item(context, builder, kind, value, place)
 
-    def _load(self, place: Any, expr: Any, resty: Any) -> Any:
-        kind = self.typeof(expr.value.name)
-        item = load_item(self.context, self.builder, kind, place)
-        return self.context.cast(self.builder, item, kind.dtype, resty)
-
-    def _place(self, array: Any, index: Any) -> Any:
-        """A pointer to an element of an array; None if that is not what is asked for, or numba is to check indices."""
-        context, builder = self.context, self.builder
-        kind, index_kind = self.typeof(array.name), self.typeof(index.name)
-        is_tuple = isinstance(index_kind, types.BaseTuple)
-        kinds = tuple(index_kind) if is_tuple else (index_kind,)
-        are_numbers = all(isinstance(each, types.Integer) for each in kinds)
-        if (
-            not isinstance(kind, types.Array)
-            or len(kinds) != kind.ndim
-            or not are_numbers
-            or context.enable_boundscheck
-        ):
+    def _element_or_part(self, value: Any, index: Any, resty: Any) -> Any:
+        """The value of an element, or a view of a part of an array; None if it is neither, but something of numba's."""
+        context, builder, kind = self.context, self.builder, self.typeof(value.name)
+        kinds = self._kinds_of_indices(kind, index)
+        if not kinds:
             return None
-        parts, model = self.loadvar(array.name), context.data_model_manager[kind]
-        data, shape, strides = (
-            builder.extract_value(parts, model.get_field_position(name)) for name in ("data", "shape", "strides")
-        )
-        sizes = unpack_tuple(builder, shape, kind.ndim)
-        given = self.loadvar(index.name)
-        indices = [
-            fix_integer_index(context, builder, each, number, size)
-            for each, number, size in zip(kinds, unpack_tuple(builder, given) if is_tuple else (given,), sizes)
-        ]
-        return get_item_pointer2(
-            context, builder, data, sizes, unpack_tuple(builder, strides, kind.ndim), kind.layout, indices
-        )
+        array = make_array(kind)(context, builder, self.loadvar(value.name))
+        place, shape, strides = self._locate(kind, array, kinds, index)
+        if _is_of_element(kind, kinds):
+            return context.cast(builder, load_item(context, builder, kind, place), kind.dtype, resty)
+        return make_view(context, builder, kind, array, resty, place, shape, strides)._getvalue()
+
+    def _kinds_of_indices(self, kind: Any, index: Any) -> tuple[Any, ...]:
+        """The types of indices of an array: whole numbers and slices without steps; none if there is anything else."""
+        index_kind = self.typeof(index.name)
+        kinds = tuple(index_kind) if isinstance(index_kind, types.BaseTuple) else (index_kind,)
+        is_ours = isinstance(kind, types.Array) and len(kinds) <= kind.ndim and all(map(_is_plain, kinds))
+        return kinds if is_ours and not self._counts_from_end(index) else ()
+
+    def _counts_from_end(self, index: Any) -> bool:
+        """Whether a slice, or one of several indices, has an end that is written as a negative number."""
+        known = guard(get_definition, self.func_ir, index)
+        if isinstance(known, ir.Expr) and known.op == "build_tuple":
+            return any(map(self._counts_from_end, known.items))
+        if not isinstance(known, ir.Expr) or known.op != "call":
+            return False
+        ends = [guard(find_const, self.func_ir, end) for end in known.args]
+        return any(isinstance(end, int) and end < 0 for end in ends)
+
+    def _locate(self, kind: Any, array: Any, kinds: tuple[Any, ...], index: Any) -> tuple[Any, list[Any], list[Any]]:
+        """Where what is asked for starts in an array, and its shape and strides."""
+        context, builder, given = self.context, self.builder, self.loadvar(index.name)
+        sizes, steps = unpack_tuple(builder, array.shape, kind.ndim), unpack_tuple(builder, array.strides, kind.ndim)
+        parts = unpack_tuple(builder, given) if isinstance(self.typeof(index.name), types.BaseTuple) else [given]
+        starts, shape, strides = [], [], []
+        for each, part, size, step in zip(kinds, parts, sizes, steps):
+            if isinstance(each, types.Integer):
+                starts.append(self._number(each, part, size))
+            else:
+                start, length = self._range(each, part, size)
+                starts.append(start)
+                shape.append(length)
+                strides.append(step)
+        place = get_item_pointer2(context, builder, array.data, sizes, steps, kind.layout, starts)
+        return place, shape + sizes[len(kinds) :], strides + steps[len(kinds) :]
+
+    def _number(self, kind: Any, number: Any, size: Any) -> Any:
+        """An index as it stands, but for one that is written as a negative number."""
+        context, builder = self.context, self.builder
+        if isinstance(kind, types.IntegerLiteral) and kind.literal_value < 0:
+            number = fix_integer_index(context, builder, kind, number, size)
+        else:
+            number = context.cast(builder, number, kind, types.intp)
+        if context.enable_boundscheck:
+            do_boundscheck(context, builder, number, size)
+        return number
+
+    def _range(self, kind: Any, part: Any, size: Any) -> tuple[Any, Any]:
+        """Start and length of a slice, which ends with its array."""
+        context, builder = self.context, self.builder
+        ends = context.make_helper(builder, kind, value=part)
+        start, stop = ends.start, ends.stop
+        stop = builder.select(builder.icmp_signed("<", stop, size), stop, size)
+        if context.enable_boundscheck:
+            for end in (start, stop):
+                do_boundscheck(context, builder, end, end.type(sys.maxsize))
+        length = builder.sub(stop, start)
+        nothing = length.type(0)
+        return start, builder.select(builder.icmp_signed(">", length, nothing), length, nothing)
+
+
+def _is_plain(kind: Any) -> bool:
+    """Whether an index is a whole number, or a slice without a step."""
+    return isinstance(kind, types.Integer) or (isinstance(kind, types.SliceType) and not kind.has_step)
+
+
+def _is_of_element(kind: Any, kinds: tuple[Any, ...]) -> bool:
+    """Whether indices of these types tell an element of an array."""
+    return bool(kinds) and len(kinds) == kind.ndim and all(isinstance(each, types.Integer) for each in kinds)
 
 
 class _Lowering(NativeLowering):
