@@ -83,18 +83,18 @@ def set_shares(work: Array, count: int, normal: Vector3, pair_normal: Vector3, s
 @device
 def _hand_on(work: Array, count: int, i: int, normal: Vector3, steep: float) -> None:
     """Takes from corner i what it hands on to deeper ones."""
+    weights = work.spacing
     kept, total = 1.0 + 0.0 * work.share[i], 0.0 * work.share[i]
     for j in range(count):
         if work.depth[j].real > work.depth[i].real:
-            flat, weight = _steepness(work, i, j, normal, steep)
-            kept, total = smaller(kept, flat), total + weight
+            flat, weights[j] = _steepness(work, i, j, normal, steep)
+            kept, total = smaller(kept, flat), total + weights[j]
     if kept.real > 1.0 - NO_SHARE:
         return
-    handed_on = (1.0 - kept) * work.share[i]
+    by_weight = (1.0 - kept) * work.share[i] / total
     for j in range(count):
         if work.depth[j].real > work.depth[i].real:
-            _, weight = _steepness(work, i, j, normal, steep)
-            work.share[j] += handed_on * (weight / total)
+            work.share[j] += by_weight * weights[j]
     work.share[i] *= kept
 
 
