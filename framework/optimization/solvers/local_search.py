@@ -13,7 +13,7 @@ from merganser.framework.optimization.solvers.solver import Outcome, cost_at
 from merganser.framework.optimization.solvers.solver_options import SolverOptions
 
 _MOST_ITERATIONS = 500  # of the second method, where no option tells
-_STATIONARY = 1e-2  # what of the gradient may be left at an optimum; more of it is at kinks, too
+_STATIONARY = 1e-3  # what of the gradient may be left at an optimum; more of it is at kinks, too
 
 
 class LocalSearch(SlsqpSolver):
