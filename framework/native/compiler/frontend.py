@@ -195,7 +195,8 @@ class _Lower(Lower):
     def _kinds_of_indices(self, kind: Any, index: Any) -> tuple[Any, ...]:
         """The types of indices of an array: whole numbers and slices without steps; none if there is anything else."""
         index_kind = self.typeof(index.name)
-        kinds = tuple(index_kind) if isinstance(index_kind, types.BaseTuple) else (index_kind,)
+        parts: Any = index_kind if isinstance(index_kind, types.BaseTuple) else (index_kind,)
+        kinds = tuple(parts)
         is_ours = isinstance(kind, types.Array) and len(kinds) <= kind.ndim and all(map(_is_plain, kinds))
         return kinds if is_ours and not self._counts_from_end(index) else ()
 

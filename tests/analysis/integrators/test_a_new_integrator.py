@@ -106,7 +106,14 @@ class Other(Midpoint):  # type: ignore[misc]
         return OtherArrays(self._xdot_start)
 
 
-@pytest.mark.parametrize("method", [Columns, Short, Listed, Other])
+class Frozen(Midpoint):  # type: ignore[misc]
+    def _make_arrays(self, n: int, dtype: Any) -> Any:
+        arrays = Arrays(self._xdot_start, *np.zeros((2, n), dtype))
+        arrays.change.setflags(write=False)
+        return arrays
+
+
+@pytest.mark.parametrize("method", [Columns, Short, Listed, Other, Frozen])
 def test_arrays_that_compiled_code_would_misread_are_refused(method: Any) -> None:
     system = LinearSystem([[0.0, 1.0], [-1.0, 0.0]], np.zeros((2, 0)), np.eye(2), np.zeros((2, 0)))
     simulator = Simulator(system)
@@ -118,6 +125,7 @@ def test_arrays_that_compiled_code_would_misread_are_refused(method: Any) -> Non
         Short: (ValueError, "another size than the state, 2"),
         Listed: (TypeError, "must return a record of MidpointArrays, got list"),
         Other: (TypeError, "must return a record of MidpointArrays, got OtherArrays"),
+        Frozen: (TypeError, r"Frozen\._make_arrays: MidpointArrays\.change may not be written to"),
     }
     with pytest.raises(refusals[method][0], match=refusals[method][1]):
         simulator.AdvanceTo(1.0)
