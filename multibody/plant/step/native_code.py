@@ -327,8 +327,10 @@ class NativeDynamics:
             nonlocal num_calls
             if num_calls == self.num_calls:  # a step that finds too little room fails, and Python makes it
                 return True
+            if step.lacks_capacity() or (step.soft is not None and step.soft.lacks_capacity()):
+                return False
             num_calls = self.num_calls
-            return not (step.lacks_capacity() or (step.soft is not None and step.soft.lacks_capacity()))
+            return True
 
         def is_current() -> bool:
             controllers = self._controllers(context, w)
