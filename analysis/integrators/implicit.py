@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import math
 from typing import Any
 
@@ -192,17 +193,17 @@ class ImplicitIntegrator(IntegratorBase):
             made.append(_solver_arrays(method, (lu, pivots), (lu_complex, pivots_complex), z, factored[0]))
         return self._gather(newton, made, small + large)
 
+    @abc.abstractmethod
     def _methods(self) -> list[CollocationMethod]:
         """The methods whose equations are solved in a step, for each of its solvers."""
-        raise NotImplementedError
 
     def _further_arrays(self, n: int, dtype: Any) -> tuple[Shapes, Shapes]:
         """Arrays that are kept from step to step, after those of newton_arrays.py: small ones, then matrices."""
         return [], []
 
+    @abc.abstractmethod
     def _gather(self, newton: NewtonArrays, solvers: list[SolverArrays], further: list[Array]) -> Any:
         """The record of all arrays, which begins with `newton`."""
-        raise NotImplementedError
 
     def _make_linear_algebra(self) -> LinearAlgebra:
         """The way in which Python solves with Jacobians."""
